@@ -1,0 +1,170 @@
+"""The steps of growing a tree, in whatever order nodes are taken.
+
+`open_node` loads a node into the criterion, records what a leaf made of it would
+predict and says whether it may be split; `split_node` asks the splitter, lets the
+sample index re-order the rows and checks the outcome against the stop rule.
+"""
+
+import numpy as np
+
+from libc.math cimport INFINITY
+from libc.stdint cimport int8_t
+
+from obtree.builder.store cimport NodeStore
+from obtree.core.memory cimport Workspace
+from obtree.core.random cimport RandState
+from obtree.core.types cimport FOUND, feature_t, idx_t, impurity_epsilon, w_t
+from obtree.criterion.base cimport Criterion, NodeStats
+from obtree.data.dataset cimport DataView
+from obtree.data.partition cimport SampleIndex
+from obtree.splitter.base cimport NodeTask, Splitter
+
+
+cdef class TreeBuilder:
+    """Grows one tree after the other, in the memory of one worker."""
+
+    cdef int bind(self, const DataView* view, Criterion criterion, Splitter splitter, rule,
+                  const volatile int* stop, Workspace workspace) except -1:
+        """Take scratch and hand the collaborators what they need; once per worker."""
+        cdef const int8_t[::1] signs
+        self.rule.max_depth = rule.max_depth
+        self.rule.min_samples_split = rule.min_samples_split
+        self.rule.min_samples_leaf = rule.min_samples_leaf
+        self.rule.min_weight_fraction_leaf = rule.min_weight_fraction_leaf
+        self.rule.min_impurity_decrease = rule.min_impurity_decrease
+        self.rule.max_leaf_nodes = rule.max_leaf_nodes
+        self.settings.max_features = rule.max_features
+        self.settings.monotonic = NULL
+        self.settings.stop = stop
+        self.constrained = rule.monotonic_cst is not None
+        if self.constrained:
+            self._monotonic = np.ascontiguousarray(rule.monotonic_cst, dtype=np.int8)
+            signs = self._monotonic
+            self.settings.monotonic = &signs[0]
+        self.criterion = criterion
+        self.splitter = splitter
+        self.index = SampleIndex()
+        self.store = NodeStore(criterion.value_size)
+        self.index.bind(view, workspace)
+        criterion.bind(workspace, view.n_samples)
+        splitter.bind(view, criterion, &self.settings, workspace)
+        self.result.plane.feature = <feature_t*>workspace.take(view.n_features,
+                                                               sizeof(feature_t))
+        self.result.plane.weight = <w_t*>workspace.take(view.n_features, sizeof(w_t))
+        return 0
+
+    cdef int begin_tree(self, RandState* rng) except -1 nogil:
+        """Empty the store; index.weight says which rows the tree grows on."""
+        self.store.clear()
+        self.index.fill()
+        self.min_weight_leaf = self.rule.min_weight_fraction_leaf * self.index.total_weight
+        self.criterion.begin_tree(self.index.rows, self.index.n_rows, self.index.weight)
+        self.splitter.begin_tree(rng)
+        return 0
+
+    cdef int open_root(self, OpenNode* open) except -1 nogil:
+        """Store the root; all rows of the tree are in it."""
+        open.node = self.store.add_node()
+        open.start = 0
+        open.end = self.index.n_rows
+        open.depth = 0
+        open.inherited = 0
+        open.lower = -INFINITY
+        open.upper = INFINITY
+        return 0
+
+    cdef bint open_node(self, const OpenNode* open, NodeStats* stats) except -1 nogil:
+        """Load a node and record it as a leaf; whether it may be split further."""
+        cdef idx_t n = open.end - open.start
+        cdef double* value = self.store.value + open.node * self.store.value_size
+        self.criterion.load_node(self.index.rows + open.start, n, self.index.weight, stats)
+        self.criterion.node_value(value)
+        if self.constrained:
+            self.criterion.clip_value(value, open.lower, open.upper)
+        self.store.impurity[open.node] = stats.impurity
+        self.store.n_rows[open.node] = n
+        self.store.weight[open.node] = stats.weight
+        return (
+            open.depth < self.rule.max_depth
+            and n >= self.rule.min_samples_split
+            and n >= 2 * self.rule.min_samples_leaf
+            and stats.weight >= 2.0 * self.min_weight_leaf
+            and stats.impurity > impurity_epsilon()
+        )
+
+    cdef idx_t split_node(self, const OpenNode* open, const NodeStats* stats,
+                          double* improvement, OpenNode* left,
+                          OpenNode* right) except -2 nogil:
+        """Split the node that was opened last; -1 when it stays a leaf.
+
+        OUT left, right: the children, not yet stored. OUT improvement (NULL: not
+        wanted): decrease of the impurity, weighted by the node's share of the tree.
+        Returns where the right child's rows begin.
+        """
+        cdef NodeTask task
+        cdef NodeStats stats_left, stats_right
+        cdef idx_t pos
+        cdef double gain, middle
+        cdef int sign
+        task.rows = self.index.rows + open.start
+        task.n = open.end - open.start
+        task.depth = open.depth
+        task.weight = self.index.weight
+        task.inherited = open.inherited
+        task.limits.min_samples_leaf = self.rule.min_samples_leaf
+        task.limits.min_weight_leaf = self.min_weight_leaf
+        task.limits.monotone = 0
+        task.limits.lower = open.lower
+        task.limits.upper = open.upper
+        self.result.rank_cut = -1
+        self.result.inherited = 0
+        self.result.plane.n_terms = 0
+        self.result.plane.missing_left = False
+        if self.splitter.node_split(&task, &self.result) != FOUND:
+            return -1
+        pos = self.index.split(&self.result.plane, self.result.rank_cut, open.start, open.end)
+        # The partition is the truth: a side that came out too small is no split.
+        if (pos - open.start < self.rule.min_samples_leaf
+                or open.end - pos < self.rule.min_samples_leaf
+                or pos == open.start or pos == open.end):
+            return -1
+        left.start = open.start
+        left.end = pos
+        right.start = pos
+        right.end = open.end
+        left.depth = right.depth = open.depth + 1
+        left.inherited = right.inherited = self.result.inherited
+        left.lower = right.lower = open.lower
+        left.upper = right.upper = open.upper
+        if (improvement == NULL and not self.constrained
+                and self.min_weight_leaf == 0.0 and self.rule.min_impurity_decrease == 0.0):
+            return pos
+        self.criterion.load_node(self.index.rows + left.start, left.end - left.start,
+                                 self.index.weight, &stats_left)
+        self.criterion.load_node(self.index.rows + right.start, right.end - right.start,
+                                 self.index.weight, &stats_right)
+        if min(stats_left.weight, stats_right.weight) < self.min_weight_leaf:
+            return -1
+        gain = (stats.weight / self.index.total_weight) * (
+            stats.impurity
+            - stats_left.weight / stats.weight * stats_left.impurity
+            - stats_right.weight / stats.weight * stats_right.impurity
+        )
+        if gain + impurity_epsilon() < self.rule.min_impurity_decrease:
+            return -1
+        if improvement != NULL:
+            improvement[0] = gain
+        if self.constrained:
+            sign = self.settings.monotonic[self.result.plane.feature[0]]
+            middle = 0.5 * (stats_left.level + stats_right.level)
+            if sign > 0:
+                left.upper = middle
+                right.lower = middle
+            elif sign < 0:
+                left.lower = middle
+                right.upper = middle
+        return pos
+
+    cdef int grow(self) except -1 nogil:
+        with gil:
+            raise NotImplementedError(f"{type(self).__name__} must implement grow")

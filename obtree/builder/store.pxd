@@ -1,0 +1,31 @@
+# The nodes of a tree while it grows: arrays that lengthen, reused from tree to tree.
+
+from libc.stdint cimport int32_t, int64_t, uint8_t
+
+from obtree.core.types cimport feature_t, idx_t, node_t, w_t
+from obtree.data.hyperplane cimport Hyperplane
+
+
+cdef class NodeStore:
+    cdef idx_t n_nodes
+    cdef idx_t n_terms
+    cdef idx_t value_size
+    cdef idx_t _node_capacity
+    cdef idx_t _term_capacity
+    cdef node_t* left                 # -1 at leaves; the right child is left + 1
+    cdef double* threshold
+    cdef int64_t* first_term          # where the node's terms begin
+    cdef int32_t* term_count
+    cdef uint8_t* missing_left
+    cdef double* impurity
+    cdef int64_t* n_rows
+    cdef w_t* weight
+    cdef double* value                # (n_nodes * value_size)
+    cdef feature_t* term_feature
+    cdef w_t* term_weight
+
+    cdef void clear(self) noexcept nogil
+    cdef int _lengthen_nodes(self) except -1 nogil
+    cdef node_t add_node(self) except -1 nogil
+    cdef int set_split(self, node_t node, node_t left, const Hyperplane* plane) except -1 nogil
+    cdef dict to_arrays(self)

@@ -1,0 +1,128 @@
+"""Growing arrays of nodes.
+
+A store belongs to a worker and is emptied, not freed, between trees. `to_arrays`
+copies a finished tree into NumPy arrays of exactly its size, with the terms in the
+order of the nodes.
+"""
+
+import numpy as np
+
+from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.string cimport memcpy
+
+from obtree.core.memory cimport free_block, grow_block
+from obtree.core.types cimport feature_t, idx_t, node_t, w_t
+from obtree.data.hyperplane cimport Hyperplane
+
+
+cdef class NodeStore:
+
+    def __init__(self, idx_t value_size):
+        self.value_size = value_size
+
+    def __dealloc__(self):
+        free_block(self.left)
+        free_block(self.threshold)
+        free_block(self.first_term)
+        free_block(self.term_count)
+        free_block(self.missing_left)
+        free_block(self.impurity)
+        free_block(self.n_rows)
+        free_block(self.weight)
+        free_block(self.value)
+        free_block(self.term_feature)
+        free_block(self.term_weight)
+
+    cdef void clear(self) noexcept nogil:
+        self.n_nodes = 0
+        self.n_terms = 0
+
+    cdef int _lengthen_nodes(self) except -1 nogil:
+        cdef idx_t n = 2 * self._node_capacity + 256
+        self.left = <node_t*>grow_block(self.left, n, sizeof(node_t))
+        self.threshold = <double*>grow_block(self.threshold, n, sizeof(double))
+        self.first_term = <int64_t*>grow_block(self.first_term, n, sizeof(int64_t))
+        self.term_count = <int32_t*>grow_block(self.term_count, n, sizeof(int32_t))
+        self.missing_left = <uint8_t*>grow_block(self.missing_left, n, sizeof(uint8_t))
+        self.impurity = <double*>grow_block(self.impurity, n, sizeof(double))
+        self.n_rows = <int64_t*>grow_block(self.n_rows, n, sizeof(int64_t))
+        self.weight = <w_t*>grow_block(self.weight, n, sizeof(w_t))
+        self.value = <double*>grow_block(self.value, n * self.value_size, sizeof(double))
+        self._node_capacity = n
+        return 0
+
+    cdef node_t add_node(self) except -1 nogil:
+        """Append an empty leaf and return its number."""
+        cdef idx_t node = self.n_nodes
+        if node == self._node_capacity:
+            self._lengthen_nodes()
+        if node >= 2147483647:
+            with gil:
+                raise MemoryError("a tree cannot have 2**31 - 1 nodes or more")
+        self.left[node] = -1
+        self.threshold[node] = 0.0
+        self.first_term[node] = 0
+        self.term_count[node] = 0
+        self.missing_left[node] = 0
+        self.n_nodes += 1
+        return <node_t>node
+
+    cdef int set_split(self, node_t node, node_t left, const Hyperplane* plane) except -1 nogil:
+        """Turn a leaf into a split with children `left` and `left + 1`."""
+        cdef idx_t n
+        if self.n_terms + plane.n_terms > self._term_capacity:
+            n = 2 * (self._term_capacity + plane.n_terms) + 256
+            self.term_feature = <feature_t*>grow_block(self.term_feature, n, sizeof(feature_t))
+            self.term_weight = <w_t*>grow_block(self.term_weight, n, sizeof(w_t))
+            self._term_capacity = n
+        memcpy(self.term_feature + self.n_terms, plane.feature,
+               plane.n_terms * sizeof(feature_t))
+        memcpy(self.term_weight + self.n_terms, plane.weight, plane.n_terms * sizeof(w_t))
+        self.left[node] = left
+        self.threshold[node] = plane.threshold
+        self.missing_left[node] = 1 if plane.missing_left else 0
+        self.first_term[node] = self.n_terms
+        self.term_count[node] = <int32_t>plane.n_terms
+        self.n_terms += plane.n_terms
+        return 0
+
+    cdef dict to_arrays(self):
+        """Copies for `obtree.tree.tree.Tree.from_arrays`, terms in node order."""
+        cdef idx_t n = self.n_nodes, node, k, at = 0
+        left = np.empty(n, dtype=np.int32)
+        term_ptr = np.empty(n + 1, dtype=np.int64)
+        term_feature = np.empty(self.n_terms, dtype=np.int32)
+        term_weight = np.empty(self.n_terms, dtype=np.float64)
+        cdef int64_t[::1] pointers = term_ptr
+        cdef int32_t[::1] features = term_feature
+        cdef double[::1] weights = term_weight
+        pointers[0] = 0
+        for node in range(n):
+            for k in range(self.term_count[node]):
+                features[at] = self.term_feature[self.first_term[node] + k]
+                weights[at] = self.term_weight[self.first_term[node] + k]
+                at += 1
+            pointers[node + 1] = at
+        left = copy_array(self.left, n, np.int32)
+        return {
+            "children_left": left,
+            "children_right": np.where(left < 0, np.int32(-1), left + np.int32(1)),
+            "threshold": copy_array(self.threshold, n, np.float64),
+            "term_ptr": term_ptr,
+            "term_feature": term_feature,
+            "term_weight": term_weight,
+            "missing_go_left": copy_array(self.missing_left, n, np.uint8),
+            "impurity": copy_array(self.impurity, n, np.float64),
+            "n_node_samples": copy_array(self.n_rows, n, np.int64),
+            "weighted_n_node_samples": copy_array(self.weight, n, np.float64),
+            "value": copy_array(self.value, n * self.value_size, np.float64),
+        }
+
+
+cdef object copy_array(const void* source, idx_t n, dtype):
+    """A NumPy array with a copy of n items."""
+    array = np.empty(n, dtype=dtype)
+    cdef uint8_t[::1] target = array.view(np.uint8)
+    if n:
+        memcpy(&target[0], source, target.shape[0])
+    return array

@@ -1,0 +1,133 @@
+"""``obtree predict``: apply a saved model to a table."""
+
+import os
+
+import numpy as np
+from sklearn.base import is_classifier
+
+from obtree.cli.table import (
+    CommandError,
+    make_frame,
+    pick_column,
+    read_table,
+    to_numbers,
+    write_table,
+)
+from obtree.estimators import load_model
+
+
+def add_parser(subparsers):
+    """Describe the arguments.
+
+    Parameters
+    ----------
+    subparsers : argparse subparsers
+        Where the command is added.
+
+    Returns
+    -------
+    parser : argparse.ArgumentParser
+    """
+    parser = subparsers.add_parser(
+        "predict",
+        help="apply a saved model to a CSV or Parquet file",
+        description="Predict each row of a table. Columns are found by name; columns that "
+        "the model does not use are ignored.",
+    )
+    parser.add_argument("model", help="file written by 'obtree fit' or obtree.save_model")
+    parser.add_argument("data", help="file of the table (.csv, .tsv, .parquet)")
+    parser.add_argument("--out", help="file to write to (default: CSV on standard output)")
+    parser.add_argument("--proba", action="store_true", help="one probability per class")
+    return parser
+
+
+def run(args):
+    """Predict and write.
+
+    Parameters
+    ----------
+    args : argparse.Namespace
+        Parsed arguments.
+    """
+    if not os.path.isfile(args.model):
+        raise CommandError(f"no such file: {args.model}")
+    model = load_model(args.model)
+    if args.proba and not is_classifier(model):
+        raise CommandError(f"--proba needs a classifier, {args.model} is a regressor")
+    features = select_features(read_table(args.data), model, args.data)
+    columns = list_probabilities(model, features) if args.proba else list_values(model, features)
+    write_table(make_frame(columns), args.out)
+
+
+def select_features(frame, model, path):
+    """Return the columns of a model as numbers, in its order.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        Table read from `path`.
+    model : estimator object
+        Fitted estimator.
+    path : str
+        File the table came from, for the message.
+
+    Returns
+    -------
+    features : pandas.DataFrame or ndarray
+        An array when the model was fitted without names.
+    """
+    names = getattr(model, "feature_names_in_", None)
+    if names is not None:
+        for name in names:
+            pick_column(frame, name, path)
+        return to_numbers(frame[list(names)], path)
+    if frame.shape[1] != model.n_features_in_:
+        raise CommandError(
+            f"{path} has {frame.shape[1]} columns, the model was fitted on "
+            f"{model.n_features_in_} columns without names"
+        )
+    return to_numbers(frame, path).to_numpy(dtype=np.float64)
+
+
+def list_values(model, features):
+    """Predict, one column per output.
+
+    Parameters
+    ----------
+    model : estimator object
+        Fitted estimator.
+    features : pandas.DataFrame or ndarray
+        Columns of the model.
+
+    Returns
+    -------
+    columns : dict of str to ndarray
+    """
+    values = model.predict(features)
+    if values.ndim == 1:
+        return {"prediction": values}
+    return {f"prediction_{k}": values[:, k] for k in range(values.shape[1])}
+
+
+def list_probabilities(model, features):
+    """Predict probabilities, one column per class.
+
+    Parameters
+    ----------
+    model : estimator object
+        Fitted classifier.
+    features : pandas.DataFrame or ndarray
+        Columns of the model.
+
+    Returns
+    -------
+    columns : dict of str to ndarray
+    """
+    proba = model.predict_proba(features)
+    if model.n_outputs_ == 1:
+        return {f"proba_{label}": proba[:, c] for c, label in enumerate(model.classes_)}
+    return {
+        f"proba_{k}_{label}": proba[k][:, c]
+        for k, classes in enumerate(model.classes_)
+        for c, label in enumerate(classes)
+    }

@@ -1,0 +1,1 @@
+"""The bottom layer: types, random numbers, sorting, scratch memory, dispatch."""

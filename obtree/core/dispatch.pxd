@@ -1,0 +1,46 @@
+# The table of innermost loops in use; see simd/kernels.h for what each does.
+
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
+
+cdef extern from "simd/kernels.h":
+    ctypedef struct NarrowNode "obtree_narrow_node":
+        uint32_t packed
+        float threshold
+
+    ctypedef struct WideNode "obtree_wide_node":
+        double threshold
+        int32_t feature
+        uint32_t child
+
+    enum:
+        OBTREE_UINT8
+        OBTREE_INT16
+        OBTREE_FLOAT32
+        OBTREE_FLOAT64
+
+    ctypedef struct Kernels "obtree_kernels":
+        const char* name
+        void (*gather_codes)(const void* codes, int32_t width, const int32_t* rows,
+                             Py_ssize_t n, uint32_t* out, uint32_t* low, uint32_t* high) noexcept nogil
+        void (*sort_codes)(const uint32_t* codes, Py_ssize_t n, uint32_t low, uint32_t high,
+                           uint64_t* words, uint64_t* spare) noexcept nogil
+        void (*sort_words)(uint64_t* words, Py_ssize_t n, uint64_t* spare) noexcept nogil
+        Py_ssize_t (*split_rows)(const void* codes, int32_t width, uint32_t cut, int32_t* rows,
+                                 Py_ssize_t n, int32_t* spare) noexcept nogil
+        void (*traverse_narrow)(const NarrowNode* nodes, const float* x, Py_ssize_t n_rows,
+                                Py_ssize_t n_features, int32_t shift, uint32_t mask,
+                                int32_t n_sure, int32_t has_missing, uint32_t* found,
+                                uint32_t* scratch) noexcept nogil
+        void (*traverse_wide)(const WideNode* nodes, const float* x, Py_ssize_t n_rows,
+                              Py_ssize_t n_features, int32_t n_sure, uint32_t* found,
+                              uint32_t* scratch) noexcept nogil
+        void (*traverse_trees)(const NarrowNode* nodes, const int64_t* start, Py_ssize_t n_trees,
+                               const float* x, int32_t shift, uint32_t mask,
+                               uint32_t* found) noexcept nogil
+        void (*traverse_load)(const void* source, int32_t type, Py_ssize_t row_stride,
+                              Py_ssize_t column_stride, Py_ssize_t n_rows,
+                              Py_ssize_t n_features, int32_t grouped, float* x) noexcept nogil
+        int32_t (*traverse_missing)(const float* x, Py_ssize_t n) noexcept nogil
+
+
+cdef const Kernels* kernels() noexcept nogil

@@ -1,0 +1,16 @@
+# Scratch memory: allocated once per worker, checked, released with its owner.
+
+from libc.stddef cimport size_t
+
+
+cdef class Workspace:
+    cdef void** _blocks
+    cdef size_t _n_blocks
+    cdef size_t _capacity
+    cdef readonly size_t n_bytes
+
+    cdef void* take(self, size_t n_items, size_t item_size) except NULL
+
+
+cdef void* grow_block(void* block, size_t n_items, size_t item_size) except NULL nogil
+cdef void free_block(void* block) noexcept nogil

@@ -1,0 +1,63 @@
+"""Scratch memory with an owner.
+
+A `Workspace` hands out blocks that live exactly as long as it does. A worker
+thread has one; criteria and splitters take what they need from it when they are
+bound to the data, so that nothing is allocated while a tree grows.
+"""
+
+from libc.stddef cimport size_t
+from libc.stdlib cimport free, realloc
+
+
+cdef size_t _checked_size(size_t n_items, size_t item_size) noexcept nogil:
+    """n_items * item_size, at least 1, or 0 when the product does not fit."""
+    cdef size_t limit = (<size_t>-1) // 2
+    if item_size != 0 and n_items > limit // item_size:
+        return 0
+    return n_items * item_size if n_items * item_size > 0 else 1
+
+
+cdef void* grow_block(void* block, size_t n_items, size_t item_size) except NULL nogil:
+    """Resize `block` (NULL to allocate) or raise MemoryError; contents are kept."""
+    cdef size_t n_bytes = _checked_size(n_items, item_size)
+    cdef void* result = NULL
+    if n_bytes != 0:
+        result = realloc(block, n_bytes)
+    if result == NULL:
+        with gil:
+            raise MemoryError(f"could not allocate {n_items} items of {item_size} bytes")
+    return result
+
+
+cdef void free_block(void* block) noexcept nogil:
+    free(block)
+
+
+cdef class Workspace:
+    """Owner of scratch blocks; frees all of them when it is destroyed."""
+
+    def __cinit__(self):
+        self._blocks = NULL
+        self._n_blocks = 0
+        self._capacity = 0
+        self.n_bytes = 0
+
+    def __dealloc__(self):
+        cdef size_t k
+        for k in range(self._n_blocks):
+            free(self._blocks[k])
+        free(self._blocks)
+
+    cdef void* take(self, size_t n_items, size_t item_size) except NULL:
+        """A block for `n_items` items, uninitialised, owned by the workspace."""
+        cdef void* block
+        if self._n_blocks == self._capacity:
+            self._blocks = <void**>grow_block(
+                self._blocks, 2 * self._capacity + 16, sizeof(void*)
+            )
+            self._capacity = 2 * self._capacity + 16
+        block = grow_block(NULL, n_items, item_size)
+        self._blocks[self._n_blocks] = block
+        self._n_blocks += 1
+        self.n_bytes += n_items * item_size
+        return block

@@ -1,0 +1,58 @@
+/* Reading one encoded column for the rows of a node, and splitting them by it. */
+
+#define OBTREE_GATHER(TYPE)                                                                      \
+    do {                                                                                         \
+        const TYPE *ranks = (const TYPE *)codes;                                                 \
+        for (ptrdiff_t p = 0; p < n; ++p) {                                                      \
+            const uint32_t code = ranks[rows[p]];                                                \
+            out[p] = code;                                                                       \
+            lowest = code < lowest ? code : lowest;                                              \
+            highest = code > highest ? code : highest;                                           \
+        }                                                                                        \
+    } while (0)
+
+static void gather_codes(const void *codes, int32_t width, const int32_t *rows, ptrdiff_t n,
+                         uint32_t *out, uint32_t *low, uint32_t *high)
+{
+    uint32_t lowest = UINT32_MAX, highest = 0;
+    if (width == 1) {
+        OBTREE_GATHER(uint8_t);
+    } else if (width == 2) {
+        OBTREE_GATHER(uint16_t);
+    } else {
+        OBTREE_GATHER(uint32_t);
+    }
+    *low = lowest;
+    *high = highest;
+}
+
+/* Both stores happen for every row and only one cursor moves, so that the loop has
+ * no branch to mispredict. Invariant: rows[0:left] hold rows of [0:p) that go left,
+ * spare[0:p-left] those that go right, both in their old order; left <= p, so the
+ * store to rows never overtakes the read. */
+#define OBTREE_SPLIT(TYPE)                                                                       \
+    do {                                                                                         \
+        const TYPE *ranks = (const TYPE *)codes;                                                 \
+        for (ptrdiff_t p = 0; p < n; ++p) {                                                      \
+            const int32_t row = rows[p];                                                         \
+            const ptrdiff_t goes_left = ranks[row] <= cut;                                       \
+            rows[left] = row;                                                                    \
+            spare[p - left] = row;                                                               \
+            left += goes_left;                                                                   \
+        }                                                                                        \
+    } while (0)
+
+static ptrdiff_t split_rows(const void *codes, int32_t width, uint32_t cut, int32_t *rows,
+                            ptrdiff_t n, int32_t *spare)
+{
+    ptrdiff_t left = 0;
+    if (width == 1) {
+        OBTREE_SPLIT(uint8_t);
+    } else if (width == 2) {
+        OBTREE_SPLIT(uint16_t);
+    } else {
+        OBTREE_SPLIT(uint32_t);
+    }
+    memcpy(rows + left, spare, (size_t)(n - left) * sizeof(int32_t));
+    return left;
+}

@@ -1,0 +1,27 @@
+/* One instruction set's table of kernels. Compiled once per target, with
+ * OBTREE_TARGET the target's name and the compiler's flags set to match. */
+#include "kernels.h"
+
+#include <string.h>
+
+#include "column.h"
+#include "sort.h"
+#include "traverse.h"
+
+#define OBTREE_JOIN_(a, b) a##b
+#define OBTREE_JOIN(a, b) OBTREE_JOIN_(a, b)
+#define OBTREE_TEXT_(a) #a
+#define OBTREE_TEXT(a) OBTREE_TEXT_(a)
+
+const obtree_kernels OBTREE_JOIN(obtree_kernels_, OBTREE_TARGET) = {
+    .name = OBTREE_TEXT(OBTREE_TARGET),
+    .gather_codes = gather_codes,
+    .sort_codes = sort_codes,
+    .sort_words = sort_words,
+    .split_rows = split_rows,
+    .traverse_narrow = traverse_narrow,
+    .traverse_wide = traverse_wide,
+    .traverse_trees = traverse_trees,
+    .traverse_load = load_rows,
+    .traverse_missing = has_missing,
+};

@@ -1,0 +1,261 @@
+/* Walking packed nodes: which leaf of a tree each row of a block reaches.
+ *
+ * A step is branch-free, next = child + !(x <= threshold), and a leaf steps onto
+ * itself: its threshold is NaN, so every comparison fails, and its child is the
+ * slot before it. Rows therefore move in lock step, SIXTEEN at a time, and their
+ * memory latencies overlap; without that a walk costs four times as much.
+ * Leaves lie at very different depths (in a random forest the deepest of sixteen
+ * rows needs 1.5 times the mean), so after a number of steps that hardly any row
+ * can spare the rows still under way are moved together, and again every
+ * few steps.
+ *
+ * Vector gathers are left alone on purpose: AVX2 gathers issue the same loads and
+ * were no faster than these loops.
+ */
+#ifndef OBTREE_TRAVERSE_H
+#define OBTREE_TRAVERSE_H
+
+#define OBTREE_LANES 16
+#define OBTREE_STEPS 4 /* between two compactions */
+
+#define OBTREE_EACH8(M) M(0) M(1) M(2) M(3) M(4) M(5) M(6) M(7)
+#define OBTREE_EACH16(M) \
+    OBTREE_EACH8(M) M(8) M(9) M(10) M(11) M(12) M(13) M(14) M(15)
+
+/* Narrow: `packed` is child << shift | feature << 3 | missing_left. Sixteen rows lie
+ * side by side, so feature j of a lane is x[16 * j]: (packed & mask) * 2 floats. */
+#define NARROW_VALUE(x, packed) ((x)[(size_t)((packed) & mask) * 2])
+
+static inline uint32_t step_narrow(const obtree_narrow_node *nodes, uint32_t at, const float *x,
+                                   int32_t shift, uint32_t mask)
+{
+    const uint32_t packed = nodes[at].packed;
+    return (packed >> shift) + (uint32_t) !(NARROW_VALUE(x, packed) <= nodes[at].threshold);
+}
+
+static inline uint32_t step_narrow_missing(const obtree_narrow_node *nodes, uint32_t at,
+                                           const float *x, int32_t shift, uint32_t mask)
+{
+    const uint32_t packed = nodes[at].packed;
+    const float value = NARROW_VALUE(x, packed);
+    const uint32_t right = (uint32_t) !(value <= nodes[at].threshold);
+    const uint32_t sent_left = (uint32_t)(value != value) & packed & 1u;
+    return (packed >> shift) + (right & ~sent_left);
+}
+
+/* Wide: `child` is child << 1 | missing_left; a lane's row lies contiguous. */
+static inline uint32_t step_wide(const obtree_wide_node *nodes, uint32_t at, const float *x,
+                                 int32_t shift, uint32_t mask)
+{
+    const double value = (double)x[nodes[at].feature];
+    const uint32_t right = (uint32_t) !(value <= nodes[at].threshold);
+    const uint32_t sent_left = (uint32_t)(value != value) & nodes[at].child & 1u;
+    (void)shift;
+    (void)mask;
+    return (nodes[at].child >> 1) + (right & ~sent_left);
+}
+
+#define OBTREE_START(l) uint32_t at##l = 1; const float *x##l = x + offset + (l) * lane_stride;
+#define OBTREE_STEP(l) at##l = OBTREE_STEP_FUNCTION(nodes, at##l, x##l, shift, mask);
+#define OBTREE_KEEP_FIRST(l) OBTREE_KEEP(at##l, (uint32_t)(offset + (l) * lane_stride), row + (l))
+#define OBTREE_RESUME(l) uint32_t at##l = under_way[p + (l)]; const float *x##l = x + from[p + (l)];
+#define OBTREE_KEEP_AGAIN(l) OBTREE_KEEP(at##l, from[p + (l)], rows[p + (l)])
+
+/* Record where a row stands, and keep it in the lists unless that is a leaf. The
+ * lists are written at n_left <= p, never ahead of what is still to be read:
+ *   [0, n_left) still under way | [n_left, p) read already | [p, n) to come   */
+#define OBTREE_KEEP(at, x_offset, row_number)                     \
+    {                                                             \
+        const uint32_t offset_ = (x_offset);                      \
+        const uint32_t row_ = (uint32_t)(row_number);             \
+        found[row_] = (at);                                       \
+        under_way[n_left] = (at);                                 \
+        from[n_left] = offset_;                                   \
+        rows[n_left] = row_;                                      \
+        n_left += nodes[at].threshold == nodes[at].threshold;     \
+    }
+
+/* The loop over one block. Groups of sixteen rows are `group_stride` floats apart, rows
+ * of a group `lane_stride`; the rows of an incomplete group join the lists at the root. */
+#define OBTREE_WALK()                                                                     \
+    uint32_t *under_way = scratch, *from = scratch + n_rows, *rows = from + n_rows;       \
+    ptrdiff_t n_left = 0;                                                                 \
+    ptrdiff_t row = 0;                                                                    \
+    for (; row + OBTREE_LANES <= n_rows; row += OBTREE_LANES) {                           \
+        const ptrdiff_t offset = row / OBTREE_LANES * group_stride;                       \
+        OBTREE_EACH16(OBTREE_START)                                                       \
+        for (int32_t k = 0; k < n_sure; ++k) {                                            \
+            OBTREE_EACH16(OBTREE_STEP)                                                    \
+        }                                                                                 \
+        OBTREE_EACH16(OBTREE_KEEP_FIRST)                                                  \
+    }                                                                                     \
+    for (; row < n_rows; ++row) {                                                         \
+        const ptrdiff_t offset = row / OBTREE_LANES * group_stride;                       \
+        OBTREE_KEEP(1, (uint32_t)(offset + row % OBTREE_LANES * lane_stride), row)        \
+    }                                                                                     \
+    while (n_left > 0) {                                                                  \
+        const ptrdiff_t n = n_left;                                                       \
+        ptrdiff_t p = 0;                                                                  \
+        n_left = 0;                                                                       \
+        for (; p + OBTREE_LANES <= n; p += OBTREE_LANES) {                                \
+            OBTREE_EACH16(OBTREE_RESUME)                                                  \
+            for (int32_t k = 0; k < OBTREE_STEPS; ++k) {                                  \
+                OBTREE_EACH16(OBTREE_STEP)                                                \
+            }                                                                             \
+            OBTREE_EACH16(OBTREE_KEEP_AGAIN)                                              \
+        }                                                                                 \
+        for (; p < n; ++p) {                                                              \
+            uint32_t at0 = under_way[p];                                                  \
+            const float *x0 = x + from[p];                                                \
+            while (nodes[at0].threshold == nodes[at0].threshold) {                        \
+                OBTREE_STEP(0)                                                            \
+            }                                                                             \
+            found[rows[p]] = at0;                                                         \
+        }                                                                                 \
+    }
+
+#define OBTREE_STEP_FUNCTION step_narrow
+static void walk_narrow(const obtree_narrow_node *nodes, const float *x, ptrdiff_t n_rows,
+                        ptrdiff_t group_stride, int32_t shift, uint32_t mask, int32_t n_sure,
+                        uint32_t *found, uint32_t *scratch)
+{
+    const ptrdiff_t lane_stride = 1;
+    OBTREE_WALK()
+}
+#undef OBTREE_STEP_FUNCTION
+
+#define OBTREE_STEP_FUNCTION step_narrow_missing
+static void walk_narrow_missing(const obtree_narrow_node *nodes, const float *x, ptrdiff_t n_rows,
+                                ptrdiff_t group_stride, int32_t shift, uint32_t mask,
+                                int32_t n_sure, uint32_t *found, uint32_t *scratch)
+{
+    const ptrdiff_t lane_stride = 1;
+    OBTREE_WALK()
+}
+#undef OBTREE_STEP_FUNCTION
+
+static void traverse_narrow(const obtree_narrow_node *nodes, const float *x, ptrdiff_t n_rows,
+                            ptrdiff_t n_features, int32_t shift, uint32_t mask, int32_t n_sure,
+                            int32_t has_missing, uint32_t *found, uint32_t *scratch)
+{
+    const ptrdiff_t group_stride = n_features * OBTREE_LANES;
+    if (has_missing) {
+        walk_narrow_missing(nodes, x, n_rows, group_stride, shift, mask, n_sure, found, scratch);
+    } else {
+        walk_narrow(nodes, x, n_rows, group_stride, shift, mask, n_sure, found, scratch);
+    }
+}
+
+#define OBTREE_STEP_FUNCTION step_wide
+static void traverse_wide(const obtree_wide_node *nodes, const float *x, ptrdiff_t n_rows,
+                          ptrdiff_t n_features, int32_t n_sure, uint32_t *found,
+                          uint32_t *scratch)
+{
+    const ptrdiff_t lane_stride = n_features;
+    const ptrdiff_t group_stride = n_features * OBTREE_LANES;
+    const int32_t shift = 0;
+    const uint32_t mask = 0;
+    OBTREE_WALK()
+}
+#undef OBTREE_STEP_FUNCTION
+
+/* One contiguous row through many trees, eight trees at a time. */
+#define OBTREE_START_TREE(l) \
+    const obtree_narrow_node *nodes##l = nodes + start[t + (l)]; uint32_t at##l = 1;
+#define OBTREE_STEP_TREE(l)                                                                   \
+    {                                                                                         \
+        const uint32_t packed_ = nodes##l[at##l].packed;                                      \
+        const float value_ = x[(packed_ & mask) >> 3];                                        \
+        const uint32_t right_ = (uint32_t) !(value_ <= nodes##l[at##l].threshold);            \
+        const uint32_t next_ =                                                                \
+            (packed_ >> shift) + (right_ & ~((uint32_t)(value_ != value_) & packed_ & 1u));   \
+        moved |= next_ ^ at##l;                                                               \
+        at##l = next_;                                                                        \
+    }
+#define OBTREE_FOUND_TREE(l) found[t + (l)] = at##l;
+
+static void traverse_trees(const obtree_narrow_node *nodes, const int64_t *start,
+                           ptrdiff_t n_trees, const float *x, int32_t shift, uint32_t mask,
+                           uint32_t *found)
+{
+    ptrdiff_t t = 0;
+    uint32_t moved;
+    for (; t + 8 <= n_trees; t += 8) {
+        OBTREE_EACH8(OBTREE_START_TREE)
+        do {
+            moved = 0;
+            OBTREE_EACH8(OBTREE_STEP_TREE)
+        } while (moved);
+        OBTREE_EACH8(OBTREE_FOUND_TREE)
+    }
+    for (; t < n_trees; ++t) {
+        OBTREE_START_TREE(0)
+        do {
+            moved = 0;
+            OBTREE_STEP_TREE(0)
+        } while (moved);
+        OBTREE_FOUND_TREE(0)
+    }
+}
+
+/* Rows of X to float32, sixteen side by side (lane_stride 1, value_stride 16) or each
+ * contiguous (lane_stride n_features, value_stride 1). The tile keeps the lines being
+ * written in the first-level cache. */
+#define OBTREE_LOAD(NAME, TYPE)                                                            \
+    static void NAME(const char *source, ptrdiff_t row_stride, ptrdiff_t column_stride,    \
+                     ptrdiff_t n_rows, ptrdiff_t n_features, int32_t grouped, float *x)    \
+    {                                                                                      \
+        for (ptrdiff_t group = 0; group < n_rows; group += OBTREE_LANES) {                 \
+            float *out = x + group * n_features;                                           \
+            const ptrdiff_t lanes =                                                        \
+                n_rows - group < OBTREE_LANES ? n_rows - group : OBTREE_LANES;             \
+            for (ptrdiff_t first = 0; first < n_features; first += 64) {                   \
+                const ptrdiff_t last = n_features - first < 64 ? n_features : first + 64;  \
+                for (ptrdiff_t lane = 0; lane < lanes; ++lane) {                           \
+                    const char *row = source + (group + lane) * row_stride;                \
+                    float *to = grouped ? out + lane : out + lane * n_features;            \
+                    const ptrdiff_t step = grouped ? OBTREE_LANES : 1;                     \
+                    for (ptrdiff_t j = first; j < last; ++j) {                             \
+                        TYPE value;                                                        \
+                        memcpy(&value, row + j * column_stride, sizeof value);             \
+                        to[j * step] = (float)value;                                       \
+                    }                                                                      \
+                }                                                                          \
+            }                                                                              \
+        }                                                                                  \
+    }
+
+OBTREE_LOAD(load_uint8, uint8_t)
+OBTREE_LOAD(load_int16, int16_t)
+OBTREE_LOAD(load_float32, float)
+OBTREE_LOAD(load_float64, double)
+
+static void load_rows(const void *source, int32_t type, ptrdiff_t row_stride,
+                      ptrdiff_t column_stride, ptrdiff_t n_rows, ptrdiff_t n_features,
+                      int32_t grouped, float *x)
+{
+    switch (type) {
+    case OBTREE_UINT8:
+        load_uint8(source, row_stride, column_stride, n_rows, n_features, grouped, x);
+        break;
+    case OBTREE_INT16:
+        load_int16(source, row_stride, column_stride, n_rows, n_features, grouped, x);
+        break;
+    case OBTREE_FLOAT32:
+        load_float32(source, row_stride, column_stride, n_rows, n_features, grouped, x);
+        break;
+    default:
+        load_float64(source, row_stride, column_stride, n_rows, n_features, grouped, x);
+    }
+}
+
+static int32_t has_missing(const float *x, ptrdiff_t n)
+{
+    int32_t any = 0;
+    for (ptrdiff_t k = 0; k < n; ++k) {
+        any |= x[k] != x[k];
+    }
+    return any;
+}
+
+#endif

@@ -1,0 +1,37 @@
+# Sorting (key, position) words: key in the upper 32 bits, position in the lower.
+#
+# Equal keys stand in the order of their positions, always: two exact sorters with
+# different tie orders would grow different trees.
+
+from libc.stdint cimport uint32_t, uint64_t
+from libc.string cimport memcpy
+
+from obtree.core.types cimport idx_t
+
+
+cdef inline uint32_t word_key(uint64_t word) noexcept nogil:
+    return <uint32_t>(word >> 32)
+
+
+cdef inline idx_t word_position(uint64_t word) noexcept nogil:
+    return <idx_t>(word & <uint64_t>0xFFFFFFFF)
+
+
+cdef inline uint64_t make_word(uint32_t key, idx_t position) noexcept nogil:
+    return (<uint64_t>key << 32) | <uint64_t>position
+
+
+cdef inline uint32_t float_key(float value) noexcept nogil:
+    """An unsigned integer that sorts as `value` does (-0.0 as 0.0; no NaN)."""
+    cdef uint32_t bits
+    value = value + <float>0.0
+    memcpy(&bits, &value, sizeof(bits))
+    return ~bits if bits >> 31 else bits | <uint32_t>0x80000000
+
+
+# IN codes (n); OUT words (n) as (code - low, position), sorted; SCRATCH spare (n).
+cdef void sort_codes(const uint32_t* codes, idx_t n, uint32_t low, uint32_t high,
+                     uint64_t* words, uint64_t* spare) noexcept nogil
+
+# IN/OUT words (n), positions of equal keys ascending; SCRATCH spare (n).
+cdef void sort_words(uint64_t* words, idx_t n, uint64_t* spare) noexcept nogil

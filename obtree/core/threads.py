@@ -1,0 +1,59 @@
+"""Running compiled loops beside the caller's thread.
+
+Parallel regions never run on the caller's own thread. OpenMP runtimes keep their
+pool of workers with the thread that opened the region; after a ``fork`` the child
+inherits the thread but not the workers, and its next region would wait for them for
+ever. A fresh thread has a fresh pool. Meanwhile the caller is free to notice Ctrl-C
+and to draw a progress bar.
+"""
+
+import threading
+
+
+def call_detached(function, *args, detach=True, watch=None):
+    """Call a function in a thread of its own and wait for it.
+
+    Parameters
+    ----------
+    function : callable
+        Does its work without the GIL.
+    *args
+        Arguments of the function.
+    detach : bool, default=True
+        When False the function runs in the caller's thread.
+    watch : object, optional
+        Told what happens while the caller waits: ``watch.poll()`` is called several
+        times a second, and ``watch.stop()`` when the wait is interrupted, after which
+        the function is expected to return soon.
+
+    Returns
+    -------
+    object
+        What the function returned. What it raised is raised here.
+    """
+    if not detach:
+        return function(*args)
+    outcome = []
+
+    def run():
+        try:
+            outcome.append((function(*args), None))
+        except BaseException as error:
+            outcome.append((None, error))
+
+    worker = threading.Thread(target=run, name="obtree-worker", daemon=True)
+    worker.start()
+    try:
+        while worker.is_alive():
+            worker.join(0.05)
+            if watch is not None:
+                watch.poll()
+    except BaseException:
+        if watch is not None:
+            watch.stop()
+        worker.join()
+        raise
+    result, error = outcome[0]
+    if error is not None:
+        raise error
+    return result

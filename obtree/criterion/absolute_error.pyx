@@ -1,0 +1,270 @@
+"""Absolute error: the mean distance of a node's targets from their weighted median.
+
+The loss of every prefix of the sorted rows is needed. Two Fenwick trees over the
+ranks of y, one for weights and one for weighted targets, take a row in O(log n) and
+give the median and both sums below it in O(log n); one pass from each end yields the
+losses left and right of every cut.
+"""
+
+from libc.math cimport fabs
+from libc.stdint cimport uint64_t
+from libc.string cimport memset
+
+from obtree.core.memory cimport Workspace
+from obtree.core.sort cimport word_key, word_position
+from obtree.core.types cimport idx_t, row_t, w_t, y_t
+from obtree.criterion.base cimport (
+    Criterion,
+    Cut,
+    NodeStats,
+    ScanLimits,
+    is_allowed,
+    keeps_order,
+)
+
+
+cdef class AbsoluteError(Criterion):
+    """Mean absolute distance from the node's median, averaged over the outputs.
+
+    Parameters
+    ----------
+    targets : float64 ndarray of shape (n_samples, n_outputs)
+    """
+
+    cdef object _targets
+    cdef const y_t* _y
+    cdef idx_t _n                     # rows of the node
+    cdef w_t _node_weight
+    cdef w_t* _w                      # (n) weights of the node's rows
+    cdef idx_t* _rank                 # (n_outputs * n) rank of each row's target in the node
+    cdef y_t* _sorted                 # (n_outputs * n) targets in ascending order
+    cdef idx_t* _order                # (n) scratch of the sort
+    cdef double* _median              # (n_outputs)
+    cdef double _cut_median           # of the rows that _total_loss saw last
+    cdef double* _loss                # (n) loss of both sides of each cut
+    cdef double* _level_left          # (n) median left of each cut, first output
+    cdef double* _level_right
+    cdef w_t* _weights_below          # Fenwick trees, one-based
+    cdef double* _sums_below
+    cdef idx_t _top                   # the largest power of two <= n
+
+    def __init__(self, targets):
+        cdef const y_t[:, ::1] y = targets
+        self._targets = targets
+        self._y = &y[0, 0]
+        self.n_outputs = targets.shape[1]
+        self.value_size = self.n_outputs
+
+    cpdef Criterion clone(self):
+        return type(self)(self._targets)
+
+    cdef int bind(self, Workspace workspace, idx_t max_rows) except -1:
+        self._w = <w_t*>workspace.take(max_rows, sizeof(w_t))
+        self._rank = <idx_t*>workspace.take(max_rows * self.n_outputs, sizeof(idx_t))
+        self._sorted = <y_t*>workspace.take(max_rows * self.n_outputs, sizeof(y_t))
+        self._order = <idx_t*>workspace.take(2 * max_rows, sizeof(idx_t))
+        self._median = <double*>workspace.take(self.n_outputs, sizeof(double))
+        self._loss = <double*>workspace.take(max_rows, sizeof(double))
+        self._level_left = <double*>workspace.take(max_rows, sizeof(double))
+        self._level_right = <double*>workspace.take(max_rows, sizeof(double))
+        self._weights_below = <w_t*>workspace.take(max_rows + 1, sizeof(w_t))
+        self._sums_below = <double*>workspace.take(max_rows + 1, sizeof(double))
+        return 0
+
+    cdef int load_node(self, const row_t* rows, idx_t n, const w_t* weight,
+                       NodeStats* stats) except -1 nogil:
+        cdef idx_t p, k
+        cdef double loss = 0.0
+        self._n = n
+        self._top = 1
+        while 2 * self._top <= n:
+            self._top *= 2
+        self._node_weight = 0.0
+        for p in range(n):
+            self._w[p] = weight[rows[p]]
+            self._node_weight += self._w[p]
+        for k in range(self.n_outputs):
+            self._rank_targets(rows, k)
+            self._clear()
+            for p in range(n):
+                self._add(k, p)
+            self._median[k] = self._descend(k, self._node_weight, NULL, NULL)
+            for p in range(n):
+                loss += self._w[p] * fabs(self._y[rows[p] * self.n_outputs + k]
+                                          - self._median[k])
+        stats.weight = self._node_weight
+        stats.impurity = loss / (self._node_weight * self.n_outputs)
+        stats.level = self._median[0]
+        return 0
+
+    cdef void node_value(self, double* value) noexcept nogil:
+        cdef idx_t k
+        for k in range(self.n_outputs):
+            value[k] = self._median[k]
+
+    cdef void clip_value(self, double* value, double lower, double upper) noexcept nogil:
+        value[0] = min(max(value[0], lower), upper)
+
+    cdef int scan(self, const uint64_t* words, idx_t n, const ScanLimits* limits,
+                  Cut* best) except -1 nogil:
+        cdef w_t weight_left = 0.0
+        cdef idx_t i, k
+        for i in range(n):
+            self._loss[i] = 0.0
+        for k in range(self.n_outputs):
+            self._add_losses(words, n, k, True)
+            self._add_losses(words, n, k, False)
+        for i in range(1, n):
+            weight_left += self._w[word_position(words[i - 1])]
+            if word_key(words[i - 1]) == word_key(words[i]):
+                continue
+            if not is_allowed(limits, i, n - i, weight_left, self._node_weight - weight_left):
+                continue
+            if -self._loss[i] > best.score:
+                if limits.monotone != 0 and not keeps_order(
+                    limits, self._level_left[i], self._level_right[i]
+                ):
+                    continue
+                best.score = -self._loss[i]
+                best.low_key = word_key(words[i - 1])
+                best.high_key = word_key(words[i])
+        return 0
+
+    cdef void _add_losses(self, const uint64_t* words, idx_t n, idx_t output,
+                          bint from_left) noexcept nogil:
+        """Add to loss[i] the absolute error of words[:i] (or of words[i:])."""
+        cdef w_t weight = 0.0
+        cdef idx_t step, i, cut
+        self._clear()
+        for step in range(n - 1):
+            i = step if from_left else n - 1 - step
+            cut = i + 1 if from_left else i
+            self._add(output, word_position(words[i]))
+            weight += self._w[word_position(words[i])]
+            if word_key(words[cut - 1]) == word_key(words[cut]):
+                continue
+            self._loss[cut] += self._total_loss(output, weight)
+            if output == 0:
+                if from_left:
+                    self._level_left[cut] = self._cut_median
+                else:
+                    self._level_right[cut] = self._cut_median
+
+    # ---- targets by rank --------------------------------------------------------
+
+    cdef void _rank_targets(self, const row_t* rows, idx_t output) noexcept nogil:
+        """Rank of every row's target, ties by position: a bottom-up merge sort."""
+        cdef idx_t n = self._n
+        cdef idx_t* order = self._order
+        cdef idx_t* other = self._order + n
+        cdef idx_t* swap
+        cdef idx_t p, width = 1, start, middle, end, i, j, k
+        for p in range(n):
+            order[p] = p
+        while width < n:
+            start = 0
+            while start < n:
+                middle = min(start + width, n)
+                end = min(start + 2 * width, n)
+                i = start
+                j = middle
+                for k in range(start, end):
+                    if j >= end or (i < middle and self._target(rows, order[i], output)
+                                    <= self._target(rows, order[j], output)):
+                        other[k] = order[i]
+                        i += 1
+                    else:
+                        other[k] = order[j]
+                        j += 1
+                start = end
+            swap = order
+            order = other
+            other = swap
+            width *= 2
+        for k in range(n):
+            self._rank[output * n + order[k]] = k
+            self._sorted[output * n + k] = self._target(rows, order[k], output)
+
+    cdef inline y_t _target(self, const row_t* rows, idx_t p, idx_t output) noexcept nogil:
+        return self._y[rows[p] * self.n_outputs + output]
+
+    # ---- Fenwick trees ------------------------------------------------------------
+
+    cdef void _clear(self) noexcept nogil:
+        memset(self._weights_below, 0, (self._n + 1) * sizeof(w_t))
+        memset(self._sums_below, 0, (self._n + 1) * sizeof(double))
+
+    cdef inline void _add(self, idx_t output, idx_t p) noexcept nogil:
+        cdef idx_t rank = self._rank[output * self._n + p]
+        cdef double wy = self._w[p] * self._sorted[output * self._n + rank]
+        cdef idx_t k = rank + 1
+        while k <= self._n:
+            self._weights_below[k] += self._w[p]
+            self._sums_below[k] += wy
+            k += k & -k
+
+    cdef double _descend(self, idx_t output, w_t weight, w_t* weight_below,
+                         double* sum_below) noexcept nogil:
+        """The weighted median of the rows added, the mean of two when it falls between.
+
+        OUT (unless NULL): weight and weighted sum of the targets ranked below it.
+        """
+        cdef const y_t* targets = self._sorted + output * self._n
+        cdef idx_t at = 0, step = self._top, next_rank
+        cdef w_t below = 0.0, half = 0.5 * weight, through
+        cdef double sums = 0.0, median
+        # Invariant: ranks [0, at) weigh `below` < half together.
+        while step > 0:
+            if at + step <= self._n and below + self._weights_below[at + step] < half:
+                at += step
+                below += self._weights_below[at]
+                sums += self._sums_below[at]
+            step //= 2
+        median = targets[min(at, self._n - 1)]
+        if weight_below != NULL:
+            weight_below[0] = below
+            sum_below[0] = sums
+        through = below + self._weight_at(at)
+        if through == half:
+            # Exactly half the weight lies at or below: average with the next row present.
+            next_rank = self._next_present(through)
+            if next_rank < self._n:
+                median = 0.5 * median + 0.5 * targets[next_rank]
+        return median
+
+    cdef w_t _weight_at(self, idx_t rank) noexcept nogil:
+        """Weight added at one rank."""
+        cdef idx_t k = rank + 1, stop
+        cdef w_t total
+        if k > self._n:
+            return 0.0
+        total = self._weights_below[k]
+        stop = k - (k & -k)
+        k -= 1
+        while k > stop:
+            total -= self._weights_below[k]
+            k -= k & -k
+        return total
+
+    cdef idx_t _next_present(self, w_t through) noexcept nogil:
+        """The smallest rank whose cumulated weight exceeds `through`."""
+        cdef idx_t at = 0, step = self._top
+        cdef w_t below = 0.0
+        while step > 0:
+            if at + step <= self._n and below + self._weights_below[at + step] <= through:
+                at += step
+                below += self._weights_below[at]
+            step //= 2
+        return at
+
+    cdef double _total_loss(self, idx_t output, w_t weight) noexcept nogil:
+        """Absolute error of the rows added, about their median (left in `_cut_median`)."""
+        cdef w_t below = 0.0
+        cdef double sum_below = 0.0, total = 0.0
+        cdef idx_t k = self._n
+        cdef double median = self._descend(output, weight, &below, &sum_below)
+        while k > 0:
+            total += self._sums_below[k]
+            k -= k & -k
+        self._cut_median = median
+        return (median * below - sum_below) + ((total - sum_below) - median * (weight - below))

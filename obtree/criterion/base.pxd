@@ -1,0 +1,86 @@
+# Criterion: what a node's targets look like and which cut separates them best.
+#
+# A criterion is loaded with a node once, then asked about many candidate directions.
+# A candidate arrives either as sorted (key, position) words or as small integers
+# (bins), and the loop over samples is inside `scan`: one virtual call per direction,
+# none per sample.
+
+from libc.stdint cimport uint32_t, uint64_t
+
+from obtree.core.memory cimport Workspace
+from obtree.core.types cimport idx_t, row_t, w_t
+
+
+cdef struct NodeStats:
+    double impurity
+    w_t weight                # sum of the rows' weights
+    double level              # what monotonic constraints compare: mean, or share of class 1
+
+
+cdef struct ScanLimits:
+    idx_t min_samples_leaf
+    w_t min_weight_leaf
+    int monotone              # -1, 0, 1: sign the change from left to right must have
+    double lower              # both children's levels must lie in [lower, upper]
+    double upper
+
+
+cdef struct Cut:
+    double score              # larger is better; comparable within one node only
+    uint32_t low_key          # the two neighbouring keys between which the cut lies
+    uint32_t high_key
+
+
+cdef class Criterion:
+    cdef readonly idx_t n_outputs
+    cdef readonly idx_t value_size    # doubles per node: n_outputs * largest number of classes
+
+    # Take scratch for nodes of up to max_rows rows. Once per worker, GIL held, may raise.
+    cdef int bind(self, Workspace workspace, idx_t max_rows) except -1
+
+    # Weights of the tree about to grow (IN weight, by row of X). Once per tree.
+    cdef int begin_tree(self, const row_t* rows, idx_t n, const w_t* weight) except -1 nogil
+
+    # Make rows[0:n] the current node. IN weight is indexed by row of X.
+    cdef int load_node(self, const row_t* rows, idx_t n, const w_t* weight,
+                       NodeStats* stats) except -1 nogil
+
+    # Improve `best` by the best cut between two different keys of the sorted words.
+    # The lower half of a word is a position in the current node.
+    cdef int scan(self, const uint64_t* words, idx_t n, const ScanLimits* limits,
+                  Cut* best) except -1 nogil
+
+    # Whether scan_bins is expected to beat sorting for n rows in n_bins bins.
+    cdef bint prefers_bins(self, idx_t n, idx_t n_bins) noexcept nogil
+
+    # The same cut as `scan`, from codes[p] - low in [0, n_bins).
+    cdef int scan_bins(self, const uint32_t* codes, idx_t n, uint32_t low, idx_t n_bins,
+                       const ScanLimits* limits, Cut* best) except -1 nogil
+
+    # What a leaf made of the current node predicts. OUT value (value_size).
+    cdef void node_value(self, double* value) noexcept nogil
+
+    # Force a node's value into [lower, upper] (monotonic constraints).
+    cdef void clip_value(self, double* value, double lower, double upper) noexcept nogil
+
+    cpdef Criterion clone(self)
+
+
+cdef inline bint is_allowed(const ScanLimits* limits, idx_t n_left, idx_t n_right,
+                            w_t weight_left, w_t weight_right) noexcept nogil:
+    """Whether both children of a cut are large and heavy enough."""
+    return (
+        n_left >= limits.min_samples_leaf
+        and n_right >= limits.min_samples_leaf
+        and weight_left >= limits.min_weight_leaf
+        and weight_right >= limits.min_weight_leaf
+    )
+
+
+cdef inline bint keeps_order(const ScanLimits* limits, double left, double right) noexcept nogil:
+    """Whether two child levels respect the monotonic constraint and the bounds."""
+    if left < limits.lower or left > limits.upper:
+        return False
+    if right < limits.lower or right > limits.upper:
+        return False
+    return limits.monotone * (right - left) >= 0.0

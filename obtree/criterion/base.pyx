@@ -1,0 +1,48 @@
+"""Base class of the criteria.
+
+Subclasses implement every method below; see ``base.pxd`` for the contract. The
+methods here raise, so that one that was forgotten is noticed at once.
+"""
+
+from libc.stdint cimport uint32_t, uint64_t
+
+from obtree.core.memory cimport Workspace
+from obtree.core.types cimport idx_t, row_t, w_t
+
+
+cdef class Criterion:
+    """Measure of a node's impurity and of the quality of a cut."""
+
+    cdef int bind(self, Workspace workspace, idx_t max_rows) except -1:
+        raise NotImplementedError(f"{type(self).__name__} must implement bind")
+
+    cdef int begin_tree(self, const row_t* rows, idx_t n, const w_t* weight) except -1 nogil:
+        return 0
+
+    cdef int load_node(self, const row_t* rows, idx_t n, const w_t* weight,
+                       NodeStats* stats) except -1 nogil:
+        with gil:
+            raise NotImplementedError(f"{type(self).__name__} must implement load_node")
+
+    cdef int scan(self, const uint64_t* words, idx_t n, const ScanLimits* limits,
+                  Cut* best) except -1 nogil:
+        with gil:
+            raise NotImplementedError(f"{type(self).__name__} must implement scan")
+
+    cdef bint prefers_bins(self, idx_t n, idx_t n_bins) noexcept nogil:
+        return False
+
+    cdef int scan_bins(self, const uint32_t* codes, idx_t n, uint32_t low, idx_t n_bins,
+                       const ScanLimits* limits, Cut* best) except -1 nogil:
+        with gil:
+            raise NotImplementedError(f"{type(self).__name__} must implement scan_bins")
+
+    cdef void node_value(self, double* value) noexcept nogil:
+        pass
+
+    cdef void clip_value(self, double* value, double lower, double upper) noexcept nogil:
+        pass
+
+    cpdef Criterion clone(self):
+        """An unbound copy that shares the targets; each worker has its own."""
+        raise NotImplementedError(f"{type(self).__name__} must implement clone")

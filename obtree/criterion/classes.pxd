@@ -1,0 +1,21 @@
+# What the classification criteria share: class counts of the node and of its left part.
+
+from libc.stdint cimport int32_t, uint32_t
+
+from obtree.core.types cimport idx_t, w_t
+from obtree.criterion.base cimport Criterion
+from obtree.criterion.sweep cimport ClassNode
+
+
+cdef class ClassCriterion(Criterion):
+    cdef object _codes                # int32 (n_samples, n_outputs), keeps `_y` alive
+    cdef object _n_classes            # int64 (n_outputs,)
+    cdef const int32_t* _y
+    cdef ClassNode node
+    cdef w_t* bins                    # (n_bins * n_slots) weights, zero between calls
+    cdef uint32_t* bin_rows           # (n_bins) rows, zero between calls
+    cdef idx_t max_bins
+
+    cdef double impurity_of(self, const w_t* counts, w_t weight) noexcept nogil
+    cdef void fill_bins(self, const uint32_t* codes, idx_t n, uint32_t low) noexcept nogil
+    cdef void clear_bins(self, idx_t n_bins) noexcept nogil

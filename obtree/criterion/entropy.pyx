@@ -1,0 +1,68 @@
+"""Shannon entropy of a node's classes, in bits.
+
+x log x is needed twice for every row that crosses a cut. With whole-number weights
+x is a small integer, so the values are looked up; other weights take the logarithm.
+"""
+
+from libc.math cimport floor, log
+from libc.stdint cimport uint32_t, uint64_t
+
+from obtree.core.memory cimport Workspace
+from obtree.core.types cimport idx_t, row_t, w_t
+from obtree.criterion.base cimport Cut, ScanLimits
+from obtree.criterion.classes cimport ClassCriterion
+from obtree.criterion.sweep cimport EntropySums, sweep_bins, sweep_words
+
+cdef enum:
+    MAX_TABLE = 65536                 # beyond, the logarithm is no slower than memory
+
+
+cdef class Entropy(ClassCriterion):
+    """Entropy, averaged over the outputs."""
+
+    cdef double* _table               # x log x of 0, 1, ..., _n_filled - 1
+    cdef idx_t _n_table
+    cdef EntropySums _sums
+
+    cdef int bind(self, Workspace workspace, idx_t max_rows) except -1:
+        cdef idx_t x
+        ClassCriterion.bind(self, workspace, max_rows)
+        self._n_table = min(MAX_TABLE, 2 * max_rows + 2)
+        self._table = <double*>workspace.take(self._n_table, sizeof(double))
+        self._table[0] = 0.0
+        for x in range(1, self._n_table):
+            self._table[x] = x * log(x)
+        self._sums.xlogx = self._table
+        self._sums.n_table = 0
+        return 0
+
+    cdef int begin_tree(self, const row_t* rows, idx_t n, const w_t* weight) except -1 nogil:
+        """Use the table when every weight is a whole number."""
+        cdef idx_t p
+        self._sums.n_table = self._n_table
+        for p in range(n):
+            if weight[rows[p]] != floor(weight[rows[p]]):
+                self._sums.n_table = 0
+                break
+        return 0
+
+    cdef double impurity_of(self, const w_t* counts, w_t weight) noexcept nogil:
+        cdef double entropy = 0.0, share
+        cdef idx_t s
+        for s in range(self.node.n_slots):
+            if counts[s] > 0.0:
+                share = counts[s] / weight
+                entropy -= share * log(share)
+        return entropy / (log(2.0) * self.n_outputs)
+
+    cdef int scan(self, const uint64_t* words, idx_t n, const ScanLimits* limits,
+                  Cut* best) except -1 nogil:
+        sweep_words(&self._sums, &self.node, words, n, limits, best)
+        return 0
+
+    cdef int scan_bins(self, const uint32_t* codes, idx_t n, uint32_t low, idx_t n_bins,
+                       const ScanLimits* limits, Cut* best) except -1 nogil:
+        self.fill_bins(codes, n, low)
+        sweep_bins(&self._sums, &self.node, self.bins, self.bin_rows, n, n_bins, limits, best)
+        self.clear_bins(n_bins)
+        return 0

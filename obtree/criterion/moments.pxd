@@ -1,0 +1,23 @@
+# What the regression criteria built on sums of y share.
+
+from libc.stdint cimport uint32_t
+
+from obtree.core.types cimport idx_t, w_t, y_t
+from obtree.criterion.base cimport Criterion
+from obtree.criterion.moments_sweep cimport MomentNode
+
+
+cdef class MomentCriterion(Criterion):
+    cdef object _targets              # float64 (n_samples, n_outputs), keeps `_y` alive
+    cdef const y_t* _y
+    cdef MomentNode node
+    cdef double* mean                 # (n_outputs) of the node
+    cdef double* bins                 # (n_bins * (1 + n_outputs)) sums, zero between calls
+    cdef uint32_t* bin_rows           # (n_bins) rows, zero between calls
+    cdef idx_t max_bins
+    cdef bint centred                 # whether sums are taken about the node's mean
+
+    cdef void _centre_output(self, idx_t k, idx_t n) noexcept nogil
+    cdef double sum_impurity(self, idx_t n) noexcept nogil
+    cdef void fill_bins(self, const uint32_t* codes, idx_t n, uint32_t low) noexcept nogil
+    cdef void clear_bins(self, idx_t n_bins) noexcept nogil

@@ -1,0 +1,134 @@
+"""Weighted sums of the targets: the part that squared error and its relatives share.
+
+Sums are taken about the node's mean, so that targets with a large offset lose no
+digits, and a node of equal targets has an impurity of exactly zero.
+"""
+
+from libc.stdint cimport uint32_t
+from libc.string cimport memset
+
+from obtree.core.memory cimport Workspace
+from obtree.core.types cimport idx_t, row_t, w_t, y_t
+from obtree.criterion.base cimport Criterion, NodeStats
+
+cdef enum:
+    MAX_BINS = 65536
+
+
+cdef class MomentCriterion(Criterion):
+    """Base of the regression criteria made of weighted sums.
+
+    Parameters
+    ----------
+    targets : float64 ndarray of shape (n_samples, n_outputs)
+    """
+
+    def __cinit__(self):
+        self.centred = True
+
+    def __init__(self, targets):
+        cdef const y_t[:, ::1] y = targets
+        self._targets = targets
+        self._y = &y[0, 0]
+        self.n_outputs = targets.shape[1]
+        self.node.n_outputs = self.n_outputs
+        self.value_size = self.n_outputs
+
+    cpdef Criterion clone(self):
+        return type(self)(self._targets)
+
+    cdef int bind(self, Workspace workspace, idx_t max_rows) except -1:
+        cdef idx_t width = 1 + self.n_outputs
+        self.node.centre = <double*>workspace.take(self.n_outputs, sizeof(double))
+        self.node.total = <double*>workspace.take(self.n_outputs, sizeof(double))
+        self.node.left = <double*>workspace.take(self.n_outputs, sizeof(double))
+        self.node.records = <double*>workspace.take(max_rows * width, sizeof(double))
+        self.mean = <double*>workspace.take(self.n_outputs, sizeof(double))
+        self.max_bins = min(<idx_t>MAX_BINS, max_rows + 1)
+        self.bins = <double*>workspace.take(self.max_bins * width, sizeof(double))
+        self.bin_rows = <uint32_t*>workspace.take(self.max_bins, sizeof(uint32_t))
+        self.clear_bins(self.max_bins)
+        return 0
+
+    cdef int load_node(self, const row_t* rows, idx_t n, const w_t* weight,
+                       NodeStats* stats) except -1 nogil:
+        cdef MomentNode* node = &self.node
+        cdef idx_t n_outputs = node.n_outputs
+        cdef idx_t p, k
+        cdef double* record = node.records
+        node.weight = 0.0
+        for p in range(n):
+            record[0] = weight[rows[p]]
+            node.weight += record[0]
+            for k in range(n_outputs):
+                record[1 + k] = self._y[rows[p] * n_outputs + k]
+            record += 1 + n_outputs
+        for k in range(n_outputs):
+            self._centre_output(k, n)
+        stats.weight = node.weight
+        stats.impurity = self.sum_impurity(n) / (node.weight * n_outputs)
+        stats.level = self.mean[0]
+        return 0
+
+    cdef void _centre_output(self, idx_t k, idx_t n) noexcept nogil:
+        """Find the mean of output k, then turn its targets into w (y - centre)."""
+        cdef MomentNode* node = &self.node
+        cdef idx_t width = 1 + node.n_outputs
+        cdef double* record = node.records
+        # Differences from the first target: a node of equal targets gets exactly that
+        # target as its mean.
+        cdef y_t first = record[1 + k]
+        cdef double mean = 0.0, total = 0.0, centre
+        cdef idx_t p
+        for p in range(n):
+            mean += record[0] * (record[1 + k] - first)
+            record += width
+        mean = first + mean / node.weight
+        centre = mean if self.centred else 0.0
+        record = node.records
+        for p in range(n):
+            record[1 + k] = record[0] * (record[1 + k] - centre)
+            total += record[1 + k]
+            record += width
+        self.mean[k] = mean
+        node.centre[k] = centre
+        node.total[k] = total
+
+    cdef double sum_impurity(self, idx_t n) noexcept nogil:
+        """Sum over rows and outputs of w (y - mean)^2."""
+        cdef const double* record = self.node.records
+        cdef double total = 0.0
+        cdef idx_t p, k
+        for p in range(n):
+            for k in range(1, 1 + self.n_outputs):
+                total += record[k] * record[k] / record[0]
+            record += 1 + self.n_outputs
+        return total
+
+    cdef void node_value(self, double* value) noexcept nogil:
+        cdef idx_t k
+        for k in range(self.n_outputs):
+            value[k] = self.mean[k]
+
+    cdef void clip_value(self, double* value, double lower, double upper) noexcept nogil:
+        value[0] = min(max(value[0], lower), upper)
+
+    cdef bint prefers_bins(self, idx_t n, idx_t n_bins) noexcept nogil:
+        return n_bins <= self.max_bins and n_bins <= 2 * n
+
+    cdef void fill_bins(self, const uint32_t* codes, idx_t n, uint32_t low) noexcept nogil:
+        """Add the node's records to `bins` and `bin_rows`, which are zero before."""
+        cdef idx_t width = 1 + self.n_outputs
+        cdef const double* record = self.node.records
+        cdef double* sums
+        cdef idx_t p, k
+        for p in range(n):
+            sums = self.bins + (codes[p] - low) * width
+            self.bin_rows[codes[p] - low] += 1
+            for k in range(width):
+                sums[k] += record[k]
+            record += width
+
+    cdef void clear_bins(self, idx_t n_bins) noexcept nogil:
+        memset(self.bins, 0, n_bins * (1 + self.n_outputs) * sizeof(double))
+        memset(self.bin_rows, 0, n_bins * sizeof(uint32_t))

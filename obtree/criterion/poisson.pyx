@@ -1,0 +1,44 @@
+"""Half Poisson deviance, for counts and frequencies.
+
+Targets are not negative; a cut must leave a positive sum on both sides."""
+
+from libc.math cimport log
+from libc.stdint cimport uint32_t, uint64_t
+
+from obtree.core.types cimport idx_t
+from obtree.criterion.base cimport Cut, ScanLimits
+from obtree.criterion.moments cimport MomentCriterion
+from obtree.criterion.moments_sweep cimport PoissonScore, sweep_moment_bins, sweep_moments
+
+
+cdef class Poisson(MomentCriterion):
+    """Mean half Poisson deviance from the node's mean."""
+
+    def __cinit__(self):
+        self.centred = False
+
+    cdef double sum_impurity(self, idx_t n) noexcept nogil:
+        """Sum over rows and outputs of w y log(y / mean)."""
+        cdef const double* record = self.node.records
+        cdef double total = 0.0
+        cdef idx_t p, k
+        for p in range(n):
+            for k in range(self.n_outputs):
+                if record[1 + k] > 0.0:
+                    total += record[1 + k] * log(record[1 + k] / (record[0] * self.mean[k]))
+            record += 1 + self.n_outputs
+        return total
+
+    cdef int scan(self, const uint64_t* words, idx_t n, const ScanLimits* limits,
+                  Cut* best) except -1 nogil:
+        cdef PoissonScore kind
+        sweep_moments(&kind, &self.node, words, n, limits, best)
+        return 0
+
+    cdef int scan_bins(self, const uint32_t* codes, idx_t n, uint32_t low, idx_t n_bins,
+                       const ScanLimits* limits, Cut* best) except -1 nogil:
+        cdef PoissonScore kind
+        self.fill_bins(codes, n, low)
+        sweep_moment_bins(&kind, &self.node, self.bins, self.bin_rows, n, n_bins, limits, best)
+        self.clear_bins(n_bins)
+        return 0

@@ -1,0 +1,1 @@
+"""Input data: checked once, encoded once, shared by every tree."""

@@ -1,0 +1,62 @@
+# X as the trees see it: every column encoded once as ranks of its distinct values.
+
+from libc.stdint cimport int32_t, uint16_t, uint32_t, uint8_t
+
+from obtree.core.memory cimport Workspace
+from obtree.core.types cimport X_t, idx_t, row_t
+from obtree.data.encode cimport Encoding
+
+
+cdef struct ColumnView:
+    # Ranks 0..n_values-1 of the distinct values; a missing value has rank n_values.
+    # Dense: one rank a row. Sparse: one a stored entry, whose rows stand in `rows`;
+    # every other row holds zero, rank `zero_code`.
+    const void* codes
+    int32_t width             # bytes of a rank: 1, 2 or 4
+    uint32_t n_values
+    bint has_missing
+    const X_t* values         # n_values, ascending; NULL when they are read from X
+    const row_t* rows         # sparse only, ascending; NULL when dense
+    idx_t n_stored
+    uint32_t zero_code
+
+
+cdef struct DataView:
+    idx_t n_samples
+    idx_t n_features
+    const ColumnView* columns # n_features
+    const X_t* X              # X[i * row_stride + j * col_stride]; NULL when not kept
+    idx_t row_stride
+    idx_t col_stride
+
+
+cdef class Dataset:
+    cdef DataView view        # lent to workers; valid while the Dataset lives
+    cdef ColumnView* _columns
+    cdef Workspace _memory
+    cdef object _X            # keeps view.X alive
+    cdef readonly bint is_sparse
+
+    cdef bint _every_column_has_values(self) noexcept
+    cdef int _reserve(self, idx_t j, idx_t n, Encoding encoding, const X_t* values) except -1
+
+
+cdef inline uint32_t stored_code(const ColumnView* column, idx_t k) noexcept nogil:
+    """Rank number k of a column: of row k (dense) or of entry k (sparse)."""
+    if column.width == 1:
+        return (<const uint8_t*>column.codes)[k]
+    if column.width == 2:
+        return (<const uint16_t*>column.codes)[k]
+    return (<const uint32_t*>column.codes)[k]
+
+
+# IN rows (n), ascending; OUT ranks (n), the smallest and the largest of them.
+cdef void gather_codes(const DataView* view, idx_t j, const row_t* rows, idx_t n,
+                       uint32_t* out, uint32_t* low, uint32_t* high) noexcept nogil
+
+# The value that rank `code` of column j stands for. `rows` (n) must contain a row with it.
+cdef X_t find_value(const DataView* view, idx_t j, uint32_t code,
+                    const row_t* rows, idx_t n) noexcept nogil
+
+# X[row, j], NaN when missing.
+cdef X_t read_value(const DataView* view, row_t row, idx_t j) noexcept nogil

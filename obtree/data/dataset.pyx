@@ -1,0 +1,361 @@
+"""Dataset: X encoded once, shared by all trees and threads.
+
+Each column becomes ranks of its distinct values, in the narrowest of 1, 2 and 4
+bytes, column after column. Finding the best cut of a column then means counting or
+sorting small integers, and no tree ever compares two floats. The encoding loses
+nothing: a rank and the value it stands for determine each other.
+
+Sparse columns keep one rank for each stored entry, so that memory follows the number
+of entries and not the number of cells.
+"""
+
+import numpy as np
+from scipy import sparse
+
+from cython.parallel cimport prange, threadid
+from libc.math cimport NAN
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.string cimport memcpy, memset
+
+from obtree.core.dispatch cimport kernels
+from obtree.core.memory cimport Workspace
+from obtree.core.types cimport X_t, idx_t, row_t
+from obtree.data.encode cimport Encoding, code_width, encode_column
+
+from obtree.core.threads import call_detached
+
+ctypedef fused cell_t:
+    uint8_t
+    int8_t
+    uint16_t
+    int16_t
+    float
+    double
+
+cdef enum:
+    CHUNK_BYTES = 16777216    # scratch for the columns encoded together
+    ROW_BLOCK = 256           # rows that one thread lifts out of X at a time
+
+
+cdef class Dataset:
+    """Encoded, read-only copy of X.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features) or scipy sparse CSR/CSC
+        Validated input: real numbers, NaN for missing, no infinities. Values are
+        rounded to float32.
+    n_threads : int, default=1
+        Threads used for encoding.
+    keep_rows : bool, default=False
+        Whether the splitter needs to read rows of X as float32, not only ranks.
+    """
+
+    def __cinit__(self):
+        self._columns = NULL
+        self._memory = Workspace()
+
+    def __init__(self, X, *, int n_threads=1, bint keep_rows=False):
+        cdef idx_t n_samples = X.shape[0]
+        cdef idx_t n_features = X.shape[1]
+        self._columns = <ColumnView*>self._memory.take(n_features, sizeof(ColumnView))
+        memset(self._columns, 0, n_features * sizeof(ColumnView))
+        self.view.n_samples = n_samples
+        self.view.n_features = n_features
+        self.view.columns = self._columns
+        self.view.X = NULL
+        self.is_sparse = sparse.issparse(X)
+        if self.is_sparse:
+            self._encode_sparse(X.tocsc())
+            return
+        if keep_rows and X.dtype != np.float32:
+            X = X.astype(np.float32)
+        if X.dtype == np.bool_:
+            X = X.view(np.uint8)
+        if X.dtype == np.float32:
+            self._keep_rows(X)
+        call_detached(self._encode_dense, X, n_threads, detach=n_threads > 1)
+        if not keep_rows and self._every_column_has_values():
+            self._X = None
+            self.view.X = NULL
+
+    @property
+    def n_samples(self):
+        return self.view.n_samples
+
+    @property
+    def n_features(self):
+        return self.view.n_features
+
+    @property
+    def n_bytes(self):
+        """Memory of the encoding, without X itself."""
+        return self._memory.n_bytes
+
+    def column(self, idx_t j):
+        """Ranks of column j (dense), its distinct values or None, for inspection."""
+        if not 0 <= j < self.view.n_features:
+            raise IndexError(f"column {j} of {self.view.n_features}")
+        cdef idx_t i
+        codes = np.empty(self.view.n_samples, dtype=np.uint32)
+        rows = np.arange(self.view.n_samples, dtype=np.int32)
+        cdef uint32_t[::1] codes_view = codes
+        cdef const int32_t[::1] rows_view = rows
+        cdef uint32_t low, high
+        if self.view.n_samples:
+            gather_codes(&self.view, j, &rows_view[0], self.view.n_samples, &codes_view[0],
+                         &low, &high)
+        values = None
+        if self._columns[j].values != NULL:
+            values = np.array([self._columns[j].values[i]
+                               for i in range(self._columns[j].n_values)], dtype=np.float32)
+        return codes, values
+
+    cdef bint _every_column_has_values(self) noexcept:
+        cdef idx_t j
+        for j in range(self.view.n_features):
+            if self._columns[j].values == NULL:
+                return False
+        return True
+
+    def _keep_rows(self, X):
+        cdef const X_t[:, :] cells = X
+        self._X = X
+        self.view.row_stride = X.strides[0] // X.itemsize
+        self.view.col_stride = X.strides[1] // X.itemsize
+        if X.size:
+            self.view.X = &cells[0, 0]
+
+    def _encode_dense(self, X, int n_threads):
+        """Encode a few columns at a time: lift them out of X, rank them, pack them."""
+        cdef idx_t n = self.view.n_samples
+        cdef idx_t n_features = self.view.n_features
+        cdef idx_t n_chunk = max(n_threads, min(64, CHUNK_BYTES // (12 * max(n, 1))))
+        n_chunk = min(n_chunk, n_features)
+        cdef Workspace scratch = Workspace()
+        cdef X_t* cells = <X_t*>scratch.take(n_chunk * n, sizeof(X_t))
+        cdef X_t* values = <X_t*>scratch.take(n_chunk * n, sizeof(X_t))
+        cdef uint32_t* codes = <uint32_t*>scratch.take(n_chunk * n, sizeof(uint32_t))
+        cdef uint64_t* words = <uint64_t*>scratch.take(2 * n_threads * n, sizeof(uint64_t))
+        cdef Encoding* found = <Encoding*>scratch.take(n_chunk, sizeof(Encoding))
+        cdef uint64_t* own_words
+        cdef idx_t first, c, n_here
+        for first in range(0, n_features, n_chunk):
+            n_here = min(n_chunk, n_features - first)
+            lift_columns(X, first, n_here, cells, n_threads)
+            for c in prange(n_here, nogil=True, schedule="dynamic", num_threads=n_threads):
+                own_words = words + 2 * threadid() * n
+                found[c] = encode_column(cells + c * n, n, codes + c * n, values + c * n,
+                                         own_words, own_words + n)
+            for c in range(n_here):
+                self._reserve(first + c, n, found[c], values + c * n)
+            for c in prange(n_here, nogil=True, schedule="dynamic", num_threads=n_threads):
+                pack_codes(codes + c * n, n, self._columns[first + c].width,
+                           <void*>self._columns[first + c].codes)
+
+    cdef int _reserve(self, idx_t j, idx_t n, Encoding encoding, const X_t* values) except -1:
+        """Make room for the n ranks of column j and keep its distinct values.
+
+        Values that are nearly all distinct are not stored twice: X, which is at
+        hand as float32, gives them back.
+        """
+        cdef ColumnView* column = &self._columns[j]
+        cdef X_t* kept
+        column.width = code_width(encoding)
+        column.codes = self._memory.take(n, column.width)
+        column.n_values = encoding.n_values
+        column.has_missing = encoding.has_missing
+        if self.view.X == NULL or encoding.n_values <= n // 4:
+            kept = <X_t*>self._memory.take(encoding.n_values, sizeof(X_t))
+            memcpy(kept, values, encoding.n_values * sizeof(X_t))
+            column.values = kept
+        return 0
+
+    def _encode_sparse(self, X):
+        """Encode a CSC matrix whose entries are float32 and sorted by row."""
+        cdef const X_t[::1] data = X.data
+        cdef const int32_t[::1] indices = np.asarray(X.indices, dtype=np.int32)
+        cdef const int64_t[::1] indptr = np.asarray(X.indptr, dtype=np.int64)
+        cdef idx_t n_samples = self.view.n_samples
+        cdef idx_t longest = int(np.diff(X.indptr).max(initial=0)) + 1
+        cdef idx_t j, k, n_stored
+        cdef Encoding encoding
+        cdef row_t* rows
+        scratch = Workspace()
+        cdef X_t* cells = <X_t*>(<Workspace>scratch).take(longest, sizeof(X_t))
+        cdef X_t* values = <X_t*>(<Workspace>scratch).take(longest, sizeof(X_t))
+        cdef uint32_t* codes = <uint32_t*>(<Workspace>scratch).take(longest, sizeof(uint32_t))
+        cdef uint64_t* words = <uint64_t*>(<Workspace>scratch).take(longest, sizeof(uint64_t))
+        cdef uint64_t* spare = <uint64_t*>(<Workspace>scratch).take(longest, sizeof(uint64_t))
+        for j in range(self.view.n_features):
+            n_stored = indptr[j + 1] - indptr[j]
+            rows = <row_t*>self._memory.take(n_stored, sizeof(row_t))
+            for k in range(n_stored):
+                cells[k] = data[indptr[j] + k]
+                rows[k] = indices[indptr[j] + k]
+            # An extra cell stands for the zeros that are not stored.
+            cells[n_stored] = 0.0
+            n_cells = n_stored + (1 if n_stored < n_samples else 0)
+            encoding = encode_column(cells, n_cells, codes, values, words, spare)
+            self._reserve(j, n_stored, encoding, values)
+            pack_codes(codes, n_stored, self._columns[j].width, <void*>self._columns[j].codes)
+            self._columns[j].rows = rows
+            self._columns[j].n_stored = n_stored
+            self._columns[j].zero_code = codes[n_stored] if n_stored < n_samples else 0
+
+
+cdef int lift_columns(object X, idx_t first, idx_t n_columns, X_t* out,
+                      int n_threads) except -1:
+    """out[c * n + i] = X[i, first + c], rounded to float32."""
+    cdef const uint8_t[:, :] u1
+    cdef const int8_t[:, :] i1
+    cdef const uint16_t[:, :] u2
+    cdef const int16_t[:, :] i2
+    cdef const float[:, :] f4
+    cdef const double[:, :] f8
+    kind = X.dtype.str[1:]
+    if kind == "u1":
+        u1 = X
+        copy_columns(u1, first, n_columns, out, n_threads)
+    elif kind == "i1":
+        i1 = X
+        copy_columns(i1, first, n_columns, out, n_threads)
+    elif kind == "u2":
+        u2 = X
+        copy_columns(u2, first, n_columns, out, n_threads)
+    elif kind == "i2":
+        i2 = X
+        copy_columns(i2, first, n_columns, out, n_threads)
+    elif kind == "f4":
+        f4 = X
+        copy_columns(f4, first, n_columns, out, n_threads)
+    else:
+        # Wide integers and unusual floats go through float64, a few columns at a time.
+        f8 = X[:, first:first + n_columns].astype(np.float64)
+        copy_columns(f8, 0, n_columns, out, n_threads)
+    return 0
+
+
+cdef void copy_columns(const cell_t[:, :] X, idx_t first, idx_t n_columns, X_t* out,
+                       int n_threads) noexcept:
+    cdef idx_t n = X.shape[0]
+    cdef idx_t n_blocks = (n + ROW_BLOCK - 1) // ROW_BLOCK
+    cdef idx_t b
+    for b in prange(n_blocks, nogil=True, schedule="static", num_threads=n_threads):
+        copy_block(X, first, n_columns, b * ROW_BLOCK, min((b + 1) * ROW_BLOCK, n), n, out)
+
+
+cdef void copy_block(const cell_t[:, :] X, idx_t first, idx_t n_columns, idx_t start,
+                     idx_t end, idx_t n, X_t* out) noexcept nogil:
+    """Row by row inside a block, so that each line of a C-ordered X is read once."""
+    cdef idx_t i, c
+    for i in range(start, end):
+        for c in range(n_columns):
+            out[c * n + i] = <X_t>X[i, first + c]
+
+
+cdef void pack_codes(const uint32_t* codes, idx_t n, int width, void* out) noexcept nogil:
+    """Narrow ranks to `width` bytes each."""
+    cdef idx_t p
+    if width == 1:
+        for p in range(n):
+            (<uint8_t*>out)[p] = <uint8_t>codes[p]
+    elif width == 2:
+        for p in range(n):
+            (<uint16_t*>out)[p] = <uint16_t>codes[p]
+    else:
+        memcpy(out, codes, n * sizeof(uint32_t))
+
+
+cdef idx_t lower_bound(const row_t* rows, idx_t n, row_t row) noexcept nogil:
+    """How many of the ascending rows are smaller than `row`."""
+    cdef idx_t start = 0, middle
+    while n > start:
+        middle = (start + n) // 2
+        if rows[middle] < row:
+            start = middle + 1
+        else:
+            n = middle
+    return start
+
+
+cdef void gather_codes(const DataView* view, idx_t j, const row_t* rows, idx_t n,
+                       uint32_t* out, uint32_t* low, uint32_t* high) noexcept nogil:
+    cdef const ColumnView* column = &view.columns[j]
+    if column.rows == NULL:
+        kernels().gather_codes(column.codes, column.width, rows, n, out, low, high)
+    else:
+        gather_stored(column, rows, n, out, low, high)
+
+
+cdef void gather_stored(const ColumnView* column, const row_t* rows, idx_t n, uint32_t* out,
+                        uint32_t* low, uint32_t* high) noexcept nogil:
+    """Sparse column: zero everywhere, then the entries that fall into the node.
+
+    Both lists of rows ascend. Each entry is looked up among the node's rows or each
+    row among the entries, whichever is fewer, always from where the last one ended.
+    """
+    cdef idx_t begin = lower_bound(column.rows, column.n_stored, rows[0])
+    cdef idx_t end = begin + lower_bound(column.rows + begin, column.n_stored - begin,
+                                         rows[n - 1] + 1)
+    cdef idx_t n_found = 0, p = 0, k = begin
+    cdef uint32_t code
+    low[0] = <uint32_t>0xFFFFFFFF
+    high[0] = 0
+    for p in range(n):
+        out[p] = column.zero_code
+    p = 0
+    while p < n and k < end:
+        if end - begin <= n:
+            p += lower_bound(rows + p, n - p, column.rows[k])
+            if p == n:
+                break
+            if rows[p] != column.rows[k]:
+                k += 1
+                continue
+        else:
+            k += lower_bound(column.rows + k, end - k, rows[p])
+            if k == end:
+                break
+            if rows[p] != column.rows[k]:
+                p += 1
+                continue
+        code = stored_code(column, k)
+        out[p] = code
+        low[0] = min(low[0], code)
+        high[0] = max(high[0], code)
+        n_found += 1
+        p += 1
+        k += 1
+    if n_found < n:
+        low[0] = min(low[0], column.zero_code)
+        high[0] = max(high[0], column.zero_code)
+
+
+cdef X_t read_value(const DataView* view, row_t row, idx_t j) noexcept nogil:
+    cdef const ColumnView* column = &view.columns[j]
+    cdef uint32_t code
+    cdef idx_t k
+    if view.X != NULL:
+        return view.X[row * view.row_stride + j * view.col_stride]
+    if column.rows == NULL:
+        code = stored_code(column, row)
+    else:
+        k = lower_bound(column.rows, column.n_stored, row)
+        if k < column.n_stored and column.rows[k] == row:
+            code = stored_code(column, k)
+        else:
+            code = column.zero_code
+    return column.values[code] if code < column.n_values else <X_t>NAN
+
+
+cdef X_t find_value(const DataView* view, idx_t j, uint32_t code,
+                    const row_t* rows, idx_t n) noexcept nogil:
+    cdef const ColumnView* column = &view.columns[j]
+    cdef idx_t p
+    if column.values != NULL:
+        return column.values[code]
+    for p in range(n):
+        if stored_code(column, rows[p]) == code:
+            return view.X[rows[p] * view.row_stride + j * view.col_stride] + <X_t>0.0
+    return <X_t>NAN

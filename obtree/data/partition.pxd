@@ -1,0 +1,29 @@
+# SampleIndex: the permuted row numbers of one tree; a node is a range of it.
+
+from libc.stdint cimport int64_t, uint32_t
+
+from obtree.core.memory cimport Workspace
+from obtree.core.types cimport X_t, feature_t, idx_t, row_t, w_t
+from obtree.data.dataset cimport DataView
+from obtree.data.hyperplane cimport Hyperplane
+
+
+cdef class SampleIndex:
+    cdef const DataView* view
+    cdef row_t* rows          # every node's rows ascend
+    cdef w_t* weight          # by row of X: 0 for a row that is not in the tree
+    cdef idx_t n_rows
+    cdef w_t total_weight
+    cdef row_t* _spare
+    cdef uint32_t* _codes
+    cdef X_t* _terms
+    cdef feature_t* _term_index
+
+    cdef int bind(self, const DataView* view, Workspace workspace) except -1
+    cdef void fill(self) noexcept nogil
+    cdef idx_t split(self, const Hyperplane* plane, int64_t rank_cut, idx_t start,
+                     idx_t end) noexcept nogil
+    cdef idx_t _split_by_code(self, uint32_t cut, uint32_t missing, bint missing_left,
+                              row_t* rows, idx_t n) noexcept nogil
+    cdef idx_t _split_by_plane(self, const Hyperplane* plane, row_t* rows,
+                               idx_t n) noexcept nogil

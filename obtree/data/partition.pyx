@@ -1,0 +1,106 @@
+"""The one place where rows are re-ordered.
+
+A tree owns one array of row numbers. A node is a half-open range of it, and a split
+re-orders that range in place so that the left child's rows stand in front:
+
+    rows   ... | start            pos               end | ...
+               | rows going left  | rows going right    |
+
+The order inside both parts is kept, so every node's rows ascend: memory is read
+forwards, and sparse columns can be intersected with a node.
+"""
+
+from libc.stdint cimport int64_t, uint32_t
+from libc.string cimport memcpy
+
+from obtree.core.dispatch cimport kernels
+from obtree.core.memory cimport Workspace
+from obtree.core.types cimport X_t, feature_t, idx_t, row_t, w_t
+from obtree.data.dataset cimport ColumnView, DataView, gather_codes, read_value
+from obtree.data.hyperplane cimport Hyperplane, goes_left, project_row
+
+
+cdef class SampleIndex:
+
+    cdef int bind(self, const DataView* view, Workspace workspace) except -1:
+        """Take scratch for the data; once per worker."""
+        cdef idx_t n = view.n_samples
+        cdef idx_t j
+        self.view = view
+        self.rows = <row_t*>workspace.take(n, sizeof(row_t))
+        self.weight = <w_t*>workspace.take(n, sizeof(w_t))
+        self._spare = <row_t*>workspace.take(n, sizeof(row_t))
+        self._codes = <uint32_t*>workspace.take(n, sizeof(uint32_t))
+        self._terms = <X_t*>workspace.take(view.n_features, sizeof(X_t))
+        self._term_index = <feature_t*>workspace.take(view.n_features, sizeof(feature_t))
+        for j in range(view.n_features):
+            self._term_index[j] = <feature_t>j
+        self.n_rows = 0
+        return 0
+
+    cdef void fill(self) noexcept nogil:
+        """Collect the rows with a positive weight, ascending."""
+        cdef idx_t i
+        self.n_rows = 0
+        self.total_weight = 0.0
+        for i in range(self.view.n_samples):
+            if self.weight[i] > 0.0:
+                self.rows[self.n_rows] = <row_t>i
+                self.n_rows += 1
+                self.total_weight += self.weight[i]
+
+    cdef idx_t split(self, const Hyperplane* plane, int64_t rank_cut, idx_t start,
+                     idx_t end) noexcept nogil:
+        """Re-order rows[start:end] by the plane; return where the right side begins.
+
+        With rank_cut >= 0 the plane is an axis split of an encoded column whose ranks
+        up to rank_cut go left: the same rows as by value, without reading X.
+        """
+        cdef const ColumnView* column
+        cdef row_t* rows = self.rows + start
+        cdef idx_t n = end - start
+        cdef uint32_t low, high, missing
+        if rank_cut < 0:
+            return start + self._split_by_plane(plane, rows, n)
+        column = &self.view.columns[plane.feature[0]]
+        missing = column.n_values
+        if column.rows == NULL and not (column.has_missing and plane.missing_left):
+            return start + kernels().split_rows(column.codes, column.width, <uint32_t>rank_cut,
+                                                rows, n, self._spare)
+        gather_codes(self.view, plane.feature[0], rows, n, self._codes, &low, &high)
+        return start + self._split_by_code(<uint32_t>rank_cut, missing,
+                                           plane.missing_left, rows, n)
+
+    cdef idx_t _split_by_code(self, uint32_t cut, uint32_t missing, bint missing_left,
+                              row_t* rows, idx_t n) noexcept nogil:
+        cdef idx_t p, left = 0
+        cdef bint to_left
+        for p in range(n):
+            to_left = self._codes[p] <= cut or (missing_left and self._codes[p] == missing)
+            self._spare[p - left] = rows[p]
+            rows[left] = rows[p]
+            left += to_left
+        memcpy(rows + left, self._spare, (n - left) * sizeof(row_t))
+        return left
+
+    cdef idx_t _split_by_plane(self, const Hyperplane* plane, row_t* rows,
+                               idx_t n) noexcept nogil:
+        cdef const DataView* view = self.view
+        cdef idx_t p, k, left = 0
+        cdef double projection
+        cdef bint to_left
+        for p in range(n):
+            if view.X != NULL:
+                projection = project_row(plane.feature, plane.weight, plane.n_terms,
+                                         view.X + rows[p] * view.row_stride, view.col_stride)
+            else:
+                for k in range(plane.n_terms):
+                    self._terms[k] = read_value(view, rows[p], plane.feature[k])
+                projection = project_row(self._term_index, plane.weight, plane.n_terms,
+                                         self._terms, 1)
+            to_left = goes_left(plane, projection)
+            self._spare[p - left] = rows[p]
+            rows[left] = rows[p]
+            left += to_left
+        memcpy(rows + left, self._spare, (n - left) * sizeof(row_t))
+        return left

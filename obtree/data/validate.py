@@ -1,0 +1,414 @@
+"""Checks of user data: the one place where X, y and weights become typed arrays.
+
+Every estimator passes what the user gave through the functions below before a
+compiled routine sees it. What comes out is safe to index without checks:
+
+* features are a 2-D array in C or F order, or a canonical CSR/CSC matrix of
+  float32; finite, except that NaN means "missing";
+* class labels are int32 codes, regression targets float64, both C-contiguous
+  of shape (n_samples, n_outputs);
+* weights are finite, non-negative float64 with a positive sum.
+
+Features are float32 throughout obtree: float64 and wide integer columns are
+rounded once, here. Narrow integers are exact in float32 and stay as they are,
+so that a table of bytes does not grow fourfold.
+
+Only scikit-learn's public validation functions are used.
+"""
+
+import numbers
+import warnings
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.exceptions import DataConversionWarning
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_array, validate_data
+
+# Row and column numbers are stored as signed 32-bit integers, and one more
+# than the largest must be representable as well.
+MAX_SIZE = 2**31 - 2
+
+# Kept as they are at fit; the first one is what everything else becomes.
+FIT_DTYPES = (np.float32, np.uint8, np.int8, np.uint16, np.int16, np.bool_)
+
+
+def validate_fit_features(estimator, X):
+    """Check the training features and record their number and names.
+
+    Parameters
+    ----------
+    estimator : estimator object
+        Receives ``n_features_in_`` and, for data frames, ``feature_names_in_``.
+    X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
+        What the user passed to ``fit``.
+
+    Returns
+    -------
+    X : ndarray, csr_matrix or csc_matrix
+        Typed features; shares memory with the input where no change was needed.
+    """
+    sparse = sp.issparse(X)
+    X = _validate_features(
+        estimator,
+        X,
+        reset=True,
+        dtype=np.float32 if sp.issparse(X) else list(FIT_DTYPES),
+        accept_sparse=["csr", "csc"],
+    )
+    return X if sp.issparse(X) else _make_contiguous(X)
+
+
+def validate_predict_features(estimator, X):
+    """Check features against those seen at fit, for prediction.
+
+    Parameters
+    ----------
+    estimator : estimator object
+        A fitted estimator; names and number of columns must agree with it.
+    X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
+        What the user passed to ``predict``.
+
+    Returns
+    -------
+    X : ndarray of float32 in C order, or csr_matrix of float32
+    """
+    X = _validate_features(
+        estimator, X, reset=False, dtype=np.float32, order="C", accept_sparse="csr"
+    )
+    return X if sp.issparse(X) else np.require(X, requirements=["C", "A"])
+
+
+def to_predict_layout(X):
+    """Turn validated training features into what prediction reads.
+
+    Parameters
+    ----------
+    X : ndarray or sparse matrix
+        Result of `validate_fit_features`.
+
+    Returns
+    -------
+    X : ndarray of float32 in C order, or CSR matrix of float32
+    """
+    if sp.issparse(X):
+        X = X.tocsr()
+        X.sort_indices()
+        return X
+    return np.ascontiguousarray(X, dtype=np.float32)
+
+
+def validate_class_target(y, n_samples):
+    """Encode class labels of any sortable type.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+        Labels: numbers, strings, booleans, categories, any comparable objects.
+    n_samples : int
+        Number of rows of X.
+
+    Returns
+    -------
+    codes : ndarray of int32, shape (n_samples, n_outputs)
+        Position of each label in ``classes``.
+    classes : list of ndarray
+        Sorted distinct labels, one array per output.
+    """
+    labels = _validate_target(y, n_samples)
+    _refuse_continuous(labels)
+    codes = np.empty(labels.shape, dtype=np.int32)
+    classes = []
+    for k in range(labels.shape[1]):
+        try:
+            found, codes[:, k] = np.unique(labels[:, k], return_inverse=True)
+        except TypeError:
+            kinds = sorted({type(label).__name__ for label in labels[:, k]})
+            raise ValueError(
+                f"y mixes labels of types {', '.join(kinds)}, which cannot be ordered; "
+                "expected labels of one type"
+            ) from None
+        classes.append(found)
+    return codes, classes
+
+
+def validate_real_target(y, n_samples):
+    """Turn a regression target into float64.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+        Finite numbers.
+    n_samples : int
+        Number of rows of X.
+
+    Returns
+    -------
+    y : ndarray of float64, shape (n_samples, n_outputs)
+    """
+    y = _validate_target(y, n_samples)
+    try:
+        y = np.ascontiguousarray(y, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"y must hold numbers for regression: {error}") from None
+    _refuse_not_finite(y, "y")
+    return y
+
+
+def check_poisson_target(y):
+    """Refuse targets for which the Poisson deviance is not defined.
+
+    Parameters
+    ----------
+    y : ndarray of float64, shape (n_samples, n_outputs)
+        Result of `validate_real_target`.
+    """
+    if y.min() < 0:
+        row = int(np.argmin(y.min(axis=1)))
+        raise ValueError(
+            f"criterion='poisson' needs y >= 0, got {y[row].min()!r} at row {row} of y"
+        )
+    if np.any(y.sum(axis=0) <= 0):
+        raise ValueError("criterion='poisson' needs a positive sum of y, got 0.0")
+
+
+def validate_sample_weight(sample_weight, n_samples):
+    """Check weights of rows.
+
+    Parameters
+    ----------
+    sample_weight : array-like of shape (n_samples,), number or None
+        What the user passed to ``fit``.
+    n_samples : int
+        Number of rows of X.
+
+    Returns
+    -------
+    sample_weight : ndarray of float64, shape (n_samples,), or None
+        None when there is nothing to weigh.
+    """
+    if sample_weight is None:
+        return None
+    if isinstance(sample_weight, numbers.Real):
+        sample_weight = np.full(n_samples, float(sample_weight))
+    weight = check_array(
+        sample_weight,
+        ensure_2d=False,
+        dtype=np.float64,
+        ensure_all_finite=False,
+        ensure_min_samples=0,
+        input_name="sample_weight",
+    )
+    if weight.shape != (n_samples,):
+        raise ValueError(
+            f"sample_weight has shape {weight.shape}, expected ({n_samples},): one weight per row"
+        )
+    _refuse_not_finite(weight[:, None], "sample_weight")
+    if weight.min() < 0:
+        row = int(np.argmin(weight))
+        raise ValueError(
+            f"Negative values in sample_weight: {weight[row]!r} at row {row}; "
+            "expected weights >= 0"
+        )
+    check_total_weight(weight)
+    return weight
+
+
+def check_total_weight(weight):
+    """Refuse weights that leave nothing to learn from.
+
+    Parameters
+    ----------
+    weight : ndarray of float64
+        Non-negative weights.
+    """
+    total = weight.sum()
+    if not 0 < total < np.inf:
+        raise ValueError(
+            f"The weights of the rows sum to {total!r}; expected a positive finite sum, "
+            "that is, at least one row with a weight above zero"
+        )
+
+
+def _validate_features(estimator, X, **params):
+    """Run scikit-learn's check of X, adding the column to what it complains about."""
+    _refuse_oversized(X)
+    try:
+        # Overflow becomes infinity here and is reported with its column below.
+        with np.errstate(over="ignore"):
+            checked = validate_data(estimator, X, ensure_all_finite=False, **params)
+    except (TypeError, ValueError) as error:
+        place = _locate_bad_cell(X)
+        if place is None:
+            raise
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"X must hold numbers only: {error} ({place})") from None
+    # A converted list or frame is known by its shape only now.
+    _refuse_oversized(checked)
+    names = getattr(estimator, "feature_names_in_", None)
+    if sp.issparse(checked):
+        return _validate_sparse(checked, names)
+    _refuse_infinity(checked, names)
+    return checked
+
+
+def _refuse_oversized(X):
+    """Refuse sizes that 32-bit row or column numbers cannot hold."""
+    for size, noun in zip(getattr(X, "shape", ())[:2], ("rows", "columns"), strict=False):
+        if isinstance(size, numbers.Integral) and size > MAX_SIZE:
+            raise ValueError(f"X has {size} {noun}, more than the supported {MAX_SIZE}")
+
+
+def _name_column(j, names):
+    """Describe column j by its number and, where known, its name."""
+    return f"column {j}" if names is None else f"column {j} ({names[j]!r})"
+
+
+def _locate_bad_cell(X):
+    """Find the first cell that is not a number; None when there is no such cell."""
+    if sp.issparse(X):
+        return None
+    try:
+        cells = np.asarray(X, dtype=object)
+    except ValueError:  # rows of different lengths
+        return None
+    if cells.ndim != 2:
+        return None
+    names = getattr(X, "columns", None)
+    for j in range(cells.shape[1]):
+        for i in range(cells.shape[0]):
+            try:
+                np.float32(cells[i, j])
+            except (TypeError, ValueError):
+                return f"{_name_column(j, names)}, row {i}, value {cells[i, j]!r}"
+    return None
+
+
+def _refuse_infinity(X, names):
+    """Refuse infinity, naming the column; NaN passes, it means missing."""
+    values = X.data if sp.issparse(X) else X
+    if values.dtype.kind != "f" or values.size == 0:
+        return
+    # One pass without temporaries settles nearly every call: the sum is finite
+    # unless a value is not, or the sum itself overflows.
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(values.sum()):
+            return
+    place = _locate_infinity(X)
+    if place is not None:
+        row, j = place
+        raise ValueError(
+            f"X contains infinity or a value too large for float32 in {_name_column(j, names)}, "
+            f"first at row {row}; features must be finite, NaN means missing"
+        )
+
+
+def _locate_infinity(X):
+    """Return (row, column) of the first infinity, or None."""
+    if sp.issparse(X):
+        at = np.flatnonzero(np.isinf(X.data))
+        if at.size == 0:
+            return None
+        minor = int(X.indices[at[0]])
+        major = int(np.searchsorted(X.indptr, at[0], side="right")) - 1
+        return (major, minor) if X.format == "csr" else (minor, major)
+    step = max(1, 2**20 // max(1, X.shape[1]))
+    for start in range(0, X.shape[0], step):
+        found = np.argwhere(np.isinf(X[start : start + step]))
+        if len(found):
+            return start + int(found[0, 0]), int(found[0, 1])
+    return None
+
+
+def _make_contiguous(X):
+    """Return X in C or F order and aligned, copying only when it is neither."""
+    flags = X.flags
+    if (flags.c_contiguous or flags.f_contiguous) and flags.aligned:
+        return X
+    return np.require(X, requirements=["C", "A"])
+
+
+def _validate_sparse(X, names):
+    """Return sparse X in canonical form, leaving the user's matrix as it is."""
+    # A new object around the same arrays: SciPy's checks below tidy up in place.
+    kind = sp.csr_matrix if X.format == "csr" else sp.csc_matrix
+    X = kind((X.data, X.indices, X.indptr), shape=X.shape, copy=False)
+    # Indices out of range would be read outside the arrays by compiled code.
+    X.check_format(full_check=True)
+    _refuse_infinity(X, names)
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+        _refuse_infinity(X, names)
+    return X
+
+
+def _validate_target(y, n_samples):
+    """Return y as a 2-D array without missing values, of the length of X."""
+    if y is None:
+        raise ValueError(
+            "This estimator requires y to be passed, but the target y is None."
+        )
+    if sp.issparse(y):
+        raise ValueError("sparse multilabel-indicator for y is not supported.")
+    y = check_array(y, ensure_2d=False, dtype=None, ensure_all_finite=False, input_name="y")
+    if len(y) != n_samples:
+        raise ValueError(
+            f"y has {len(y)} entries but X has {n_samples} rows; expected one entry per row"
+        )
+    if y.ndim == 1:
+        y = y.reshape(-1, 1)
+    elif y.shape[1] == 1:
+        warnings.warn(
+            "A column-vector y was passed when a 1d array was expected. Please change the "
+            "shape of y to (n_samples,), for example using ravel().",
+            DataConversionWarning,
+            stacklevel=5,
+        )
+    elif y.shape[1] == 0:
+        raise ValueError("y has 0 outputs, expected at least one")
+    _refuse_not_finite(y, "y")
+    return y
+
+
+def _refuse_continuous(labels):
+    """Refuse real numbers as class labels."""
+    if labels.dtype.kind == "O":
+        try:
+            plain = np.array(labels.tolist())
+        except ValueError:  # labels that are sequences
+            return
+        # Text beside numbers would turn the numbers into text.
+        labels = plain if plain.shape == labels.shape else labels
+    if labels.dtype.kind == "f":
+        check_classification_targets(labels)
+
+
+def _refuse_not_finite(values, name):
+    """Refuse missing and infinite entries of a 2-D array of any dtype."""
+    kind = values.dtype.kind
+    if kind == "f":
+        if np.isfinite(values).all():
+            return
+        missing, infinite = np.isnan(values), np.isinf(values)
+    elif kind in "mM":
+        missing, infinite = np.isnat(values), np.zeros(values.shape, dtype=bool)
+    elif kind == "O":
+        missing = np.frompyfunc(_is_missing, 1, 1)(values).astype(bool)
+        infinite = np.zeros(values.shape, dtype=bool)
+    else:
+        return
+    for mask, noun in ((missing, "NaN"), (infinite, "infinity")):
+        rows = np.flatnonzero(mask.any(axis=1))
+        if rows.size:
+            raise ValueError(
+                f"Input {name} contains {noun} in {rows.size} row(s), first at row {rows[0]}; "
+                "expected finite values"
+            )
+
+
+def _is_missing(label):
+    """Tell whether one object stands for 'no value': None, NaN, NaT or NA."""
+    if label is None or type(label).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(label, numbers.Real) and bool(label != label)

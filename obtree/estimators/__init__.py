@@ -1,0 +1,14 @@
+"""Estimators with scikit-learn's interface."""
+
+from obtree.estimators.forest import ObliqueForestClassifier, ObliqueForestRegressor
+from obtree.estimators.io import load_model, save_model
+from obtree.estimators.tree import ObliqueTreeClassifier, ObliqueTreeRegressor
+
+__all__ = [
+    "ObliqueForestClassifier",
+    "ObliqueForestRegressor",
+    "ObliqueTreeClassifier",
+    "ObliqueTreeRegressor",
+    "load_model",
+    "save_model",
+]

@@ -1,0 +1,246 @@
+"""How a forest is fitted, whatever the task: bootstraps, warm starts, out-of-bag scores."""
+
+import numbers
+import warnings
+
+import numpy as np
+from joblib import effective_n_jobs
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+from obtree.estimators.base import (
+    BaseOblique,
+    PredictorCache,
+    draw_entropy,
+    restore_on_error,
+    spawn_seeds,
+)
+from obtree.estimators.oob import predict_out_of_bag
+from obtree.estimators.params import check_choice, check_flag, check_integer, resolve_max_samples
+
+COMBINE = ("average", "product", "vote")
+
+
+class BaseObliqueForest(BaseOblique):
+    """What a bagged forest does, whatever the task.
+
+    A subclass names the class of its trees (``_tree_class``) and the ways to combine
+    them that its task allows (``_combine_rules``).
+    """
+
+    _combine_rules = COMBINE
+
+    def fit(self, X, y, sample_weight=None):
+        """Grow the forest.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Features, read as float32. NaN means missing; infinity is refused.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Class labels of any type, or real numbers for regression.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows. A row of zero weight is left out.
+
+        Returns
+        -------
+        self : object
+        """
+        with restore_on_error(self):
+            self._check_forest_params()
+            grown, entropy = self._recall_forest()
+            plan = self._plan_growth(X, y, sample_weight)
+            n_draws = 0
+            if self.bootstrap:
+                n_draws = resolve_max_samples(self.max_samples, plan.n_rows)
+            if grown:
+                self._check_same_problem(grown[0], plan)
+            fresh = self._grow_missing(plan, grown, entropy, n_draws)
+            self._entropy = entropy
+            self._n_draws = n_draws
+            self._store_forest(
+                grown + fresh, plan.target.n_outputs, plan.target.classes, plan.rule.max_features
+            )
+            if fresh or not hasattr(self, "oob_score_"):
+                self._store_out_of_bag(plan)
+        return self
+
+    def _check_forest_params(self):
+        """Refuse parameters that concern the forest and not its trees."""
+        check_integer("n_estimators", self.n_estimators, 1)
+        check_flag("bootstrap", self.bootstrap)
+        check_flag("warm_start", self.warm_start)
+        if not isinstance(self.verbose, (bool, np.bool_)):
+            check_integer("verbose", self.verbose, 0)
+        if not callable(self.oob_score):
+            check_flag("oob_score", self.oob_score)
+        check_choice("combine", self.combine, self._combine_rules)
+        if self.oob_score and not self.bootstrap:
+            raise ValueError("Out of bag estimation only available if bootstrap=True")
+        if self.max_samples is not None and not self.bootstrap:
+            raise ValueError(
+                f"max_samples={self.max_samples!r} cannot be set if bootstrap=False; "
+                "expected max_samples=None or bootstrap=True"
+            )
+
+    def _recall_forest(self):
+        """Return the trees to keep and the entropy that new ones follow from."""
+        if not self.warm_start or not hasattr(self, "estimators_"):
+            return [], draw_entropy(self.random_state)
+        grown = list(self.estimators_)
+        if self.n_estimators < len(grown):
+            raise ValueError(
+                f"n_estimators={self.n_estimators} must be larger or equal to "
+                f"len(estimators_)={len(grown)} when warm_start==True"
+            )
+        # Only an integer draws the same entropy twice.
+        if isinstance(self.random_state, numbers.Integral):
+            return grown, draw_entropy(self.random_state)
+        return grown, self._entropy
+
+    def _check_same_problem(self, known, plan):
+        """Refuse to add trees that could not be averaged with those there are."""
+        same = known.n_features_in_ == self.n_features_in_
+        same = same and known.n_outputs_ == plan.target.n_outputs
+        if same and plan.target.classes is not None:
+            same = all(map(np.array_equal, known._list_classes(), plan.target.classes))
+        if not same:
+            raise ValueError(
+                "warm_start=True adds trees to those fitted before, so X must have as many "
+                "columns, and y as many outputs and the same classes, as in the first fit"
+            )
+
+    def _grow_missing(self, plan, grown, entropy, n_draws):
+        """Grow trees up to ``n_estimators`` and return them as estimators."""
+        if len(grown) == self.n_estimators:
+            warnings.warn(
+                "Warm-start fitting without increasing n_estimators does not fit new trees.",
+                stacklevel=3,
+            )
+            return []
+        seeds = spawn_seeds(entropy, len(grown), self.n_estimators)
+        trees = plan.grow(
+            seeds,
+            n_bootstrap=n_draws,
+            balance_subsample=self._balances_subsample(),
+            n_threads=self._count_threads(),
+            verbose=int(self.verbose),
+        )
+        return self._wrap_trees(trees, seeds, plan.target.classes, plan.rule.max_features)
+
+    def _wrap_trees(self, trees, seeds, classes, max_features):
+        """Make each grown tree an estimator of its own."""
+        params = {
+            name: getattr(self, name)
+            for name in self._tree_class().get_params(deep=False)
+            if name != "class_weight"  # already in the weights of the rows
+        }
+        params["splitter"] = clone(self.splitter, safe=False)
+        estimators = []
+        for tree, seed in zip(trees, seeds, strict=True):
+            estimator = self._tree_class(**{**params, "random_state": int(seed)})
+            estimator.n_features_in_ = self.n_features_in_
+            if hasattr(self, "feature_names_in_"):
+                estimator.feature_names_in_ = self.feature_names_in_
+            estimator._store_tree(tree, classes, max_features)
+            estimators.append(estimator)
+        return estimators
+
+    def _store_forest(self, estimators, n_outputs, classes, max_features):
+        """Set the fitted attributes, other than those that describe X."""
+        self._store_outputs(n_outputs, classes)
+        self.max_features_ = max_features
+        self.estimators_ = estimators
+        self._predictor = PredictorCache()
+
+    def _balances_subsample(self):
+        """Tell whether classes are balanced in each bootstrap."""
+        return False
+
+    def _store_out_of_bag(self, plan):
+        """Set or remove the out-of-bag attributes."""
+        for name in ("oob_score_", self._oob_name):
+            vars(self).pop(name, None)
+        if not self.oob_score:
+            return
+        values = predict_out_of_bag(
+            self._list_trees(),
+            [estimator.random_state for estimator in self.estimators_],
+            plan,
+            self._n_draws,
+            self.combine,
+            self._count_threads(),
+        )
+        judged = ~np.isnan(values).any(axis=(1, 2))
+        if not judged.all():
+            warnings.warn(
+                "Some inputs do not have OOB scores. This probably means too few trees were "
+                "used to compute any reliable OOB estimates.",
+                stacklevel=3,
+            )
+        if plan.rows is not None:
+            absent = np.ones(len(judged), dtype=bool)
+            absent[plan.rows] = False
+            judged &= ~absent
+        setattr(self, self._oob_name, self._shape_out_of_bag(values))
+        score = self.oob_score if callable(self.oob_score) else self._score_default
+        if judged.any():
+            labels = self._target_labels(plan.target)
+            self.oob_score_ = score(labels[judged], self._decode(values[judged]))
+        else:
+            self.oob_score_ = np.nan
+
+    def _list_trees(self):
+        """Return the trees to predict with."""
+        return [estimator.tree_ for estimator in self.estimators_]
+
+    def _count_threads(self):
+        """Return the number of threads that ``n_jobs`` stands for."""
+        return effective_n_jobs(self.n_jobs)
+
+    def _predict_values(self, X):
+        """Return predictions of shape (n_samples, n_outputs, n_classes or 1)."""
+        check_choice("combine", self.combine, self._combine_rules)
+        return self._call_predictor("predict", X, combine=self.combine)
+
+    def apply(self, X):
+        """Return the leaf that each row ends in, for each tree.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Features, read as float32. NaN means missing.
+
+        Returns
+        -------
+        leaves : ndarray of int64, shape (n_samples, n_estimators)
+            Numbers of nodes in the ``tree_`` of each tree.
+        """
+        return self._call_predictor("apply", X)
+
+    def decision_path(self, X):
+        """Return the nodes that each row passes, for each tree.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Features, read as float32. NaN means missing.
+
+        Returns
+        -------
+        indicator : csr_matrix of shape (n_samples, n_nodes of all trees)
+            Non-zero where the row passes the node.
+        n_nodes_ptr : ndarray of shape (n_estimators + 1,)
+            Tree t has the columns ``n_nodes_ptr[t]:n_nodes_ptr[t + 1]``.
+        """
+        return self._call_predictor("decision_path", X)
+
+    @property
+    def feature_importances_(self):
+        """Mean over trees of the decrease of impurity by feature, summing to 1."""
+        check_is_fitted(self)
+        trees = [tree for tree in self._list_trees() if tree.node_count > 1]
+        total = np.zeros(self.n_features_in_)
+        for tree in trees:
+            total += tree.compute_feature_importances()
+        return total / total.sum() if total.sum() > 0 else total

@@ -1,0 +1,250 @@
+"""The part of fitting and predicting that all greedy estimators share.
+
+``fit`` runs through three steps: plan (check everything the user gave and resolve
+it to typed arrays and plain numbers), grow (compiled), store (set the fitted
+attributes). Nothing is stored unless all steps succeed, so a fit that fails or is
+interrupted leaves the estimator as it was.
+"""
+
+import contextlib
+import operator
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.base import BaseEstimator, MultiOutputMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from obtree.builder.prune import prune_tree
+from obtree.builder.rule import GrowthRule
+from obtree.criterion.registry import make_criterion
+from obtree.data.dataset import Dataset
+from obtree.data.validate import (
+    check_total_weight,
+    validate_fit_features,
+    validate_predict_features,
+    validate_sample_weight,
+)
+from obtree.estimators.params import (
+    check_choice,
+    check_number,
+    resolve_growth_rule,
+    resolve_monotonic_cst,
+)
+from obtree.estimators.task import Target
+from obtree.forest.grow import grow_trees
+from obtree.splitter.registry import resolve_splitter
+from obtree.tree.predict import Predictor
+
+
+@dataclass(frozen=True, eq=False)
+class GrowthPlan:
+    """Everything that growing needs, checked and resolved.
+
+    Attributes
+    ----------
+    X : ndarray or sparse matrix
+        Validated features of all rows.
+    target : Target
+        Targets of all rows.
+    rows : ndarray of intp or None
+        Rows with a positive weight; None when these are all rows.
+    weight : ndarray of float64 or None
+        Weights of `rows`; None when all are 1.
+    criterion : str
+        Name of the impurity.
+    splitter : Splitter
+        Proposes the splits.
+    rule : GrowthRule
+        When to stop.
+    ccp_alpha : float
+        Complexity parameter of pruning.
+    """
+
+    X: object
+    target: Target
+    rows: np.ndarray | None
+    weight: np.ndarray | None
+    criterion: str
+    splitter: object
+    rule: GrowthRule
+    ccp_alpha: float
+
+    @property
+    def n_rows(self):
+        """Number of rows that take part."""
+        return self.X.shape[0] if self.rows is None else len(self.rows)
+
+    def grow(self, seeds, *, n_threads=1, **options):
+        """Grow and prune one tree per seed.
+
+        Parameters
+        ----------
+        seeds : ndarray of uint32
+            One seed per tree; a tree depends on nothing but its seed.
+        n_threads : int, default=1
+            Number of trees grown at the same time.
+        **options
+            Passed to `grow_trees`.
+
+        Returns
+        -------
+        trees : list of Tree
+        """
+        # A row of zero weight is an absent row, in bootstraps as well.
+        X = self.X if self.rows is None else self.X[self.rows]
+        y = self.target.y if self.rows is None else self.target.y[self.rows]
+        keep_rows = getattr(self.splitter, "needs_rows", False)
+        trees = grow_trees(
+            Dataset(X, n_threads=n_threads, keep_rows=keep_rows),
+            make_criterion(self.criterion, y, self.target.n_classes),
+            self.splitter,
+            self.rule,
+            seeds=seeds,
+            sample_weight=self.weight,
+            n_threads=n_threads,
+            **options,
+        )
+        if self.ccp_alpha > 0:
+            trees = [prune_tree(tree, self.ccp_alpha) for tree in trees]
+        return trees
+
+
+class PredictorCache:
+    """Packed nodes of the trees, made when first needed and never saved.
+
+    Two threads that meet an empty cache may both pack the nodes; either result is
+    right, and a lock could stay closed for ever in a forked process.
+    """
+
+    def __init__(self):
+        self._packed = ((), None)
+
+    def get(self, trees):
+        """Return the predictor of exactly these trees.
+
+        Parameters
+        ----------
+        trees : list of Tree
+            Compared by identity with those packed last.
+
+        Returns
+        -------
+        predictor : Predictor
+        """
+        known, predictor = self._packed
+        if len(known) != len(trees) or not all(map(operator.is_, known, trees)):
+            predictor = Predictor(list(trees))
+            self._packed = (tuple(trees), predictor)
+        return predictor
+
+    def __reduce__(self):
+        return PredictorCache, ()
+
+
+class BaseOblique(MultiOutputMixin, BaseEstimator):
+    """Base of trees and forests; a task class stands beside it."""
+
+    def _plan_growth(self, X, y, sample_weight):
+        """Check parameters and data and return a `GrowthPlan`."""
+        check_choice("criterion", self.criterion, self._criteria)
+        splitter = resolve_splitter(self.splitter)
+        X = validate_fit_features(self, X)
+        target = self._encode_target(y, X.shape[0])
+        weight = validate_sample_weight(sample_weight, X.shape[0])
+        by_class = self._expand_class_weight(target, weight)
+        if by_class is not None:
+            weight = by_class if weight is None else weight * by_class
+            check_total_weight(weight)
+        rows = None
+        if weight is not None and not weight.all():
+            rows = np.flatnonzero(weight)
+            weight = weight[rows]
+        self._check_grown_target(target, rows)
+        monotonic_cst = resolve_monotonic_cst(self, splitter, target.n_outputs, target.n_classes)
+        n_rows = X.shape[0] if rows is None else len(rows)
+        return GrowthPlan(
+            X=X,
+            target=target,
+            rows=rows,
+            weight=weight,
+            criterion=self.criterion,
+            splitter=splitter,
+            rule=resolve_growth_rule(self, n_rows, monotonic_cst),
+            ccp_alpha=check_number("ccp_alpha", self.ccp_alpha, 0.0),
+        )
+
+    def _count_threads(self):
+        """Return the number of threads to predict with."""
+        return 1
+
+    def _call_predictor(self, method, X, **options):
+        """Check X and call one method of the packed trees."""
+        check_is_fitted(self)
+        X = validate_predict_features(self, X)
+        predictor = self._predictor.get(self._list_trees())
+        return getattr(predictor, method)(X, n_threads=self._count_threads(), **options)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+@contextlib.contextmanager
+def restore_on_error(estimator):
+    """Undo every change of an estimator's attributes when the body raises.
+
+    Parameters
+    ----------
+    estimator : estimator object
+        Keeps its previous fit, or stays unfitted, after an error or Ctrl-C.
+    """
+    before = dict(vars(estimator))
+    try:
+        yield
+    except BaseException:
+        vars(estimator).clear()
+        vars(estimator).update(before)
+        raise
+
+
+def draw_entropy(random_state):
+    """Draw the one number from which all randomness of a fit follows.
+
+    Parameters
+    ----------
+    random_state : int, RandomState instance or None
+        What the user gave.
+
+    Returns
+    -------
+    entropy : int
+    """
+    return int(check_random_state(random_state).randint(2**31 - 1))
+
+
+def spawn_seeds(entropy, start, end):
+    """Hash seeds of the trees start..end-1 of a forest.
+
+    Hashing keeps the streams of neighbouring trees unrelated, and makes a seed
+    depend on the tree's number only: a forest grown in two steps is the forest
+    grown in one.
+
+    Parameters
+    ----------
+    entropy : int
+        Result of `draw_entropy`.
+    start, end : int
+        Half-open range of tree numbers.
+
+    Returns
+    -------
+    seeds : ndarray of uint32, shape (end - start,)
+    """
+    seeds = [
+        np.random.SeedSequence(entropy, spawn_key=(t,)).generate_state(1)[0]
+        for t in range(start, end)
+    ]
+    return np.array(seeds, dtype=np.uint32)

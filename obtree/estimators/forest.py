@@ -1,0 +1,307 @@
+"""Bagged greedy trees: ObliqueForestClassifier and ObliqueForestRegressor."""
+
+import warnings
+
+import numpy as np
+
+from obtree.estimators.bagging import BaseObliqueForest
+from obtree.estimators.params import check_choice, expand_class_weight
+from obtree.estimators.task import ClassificationTask, RegressionTask
+from obtree.estimators.tree import ObliqueTreeClassifier, ObliqueTreeRegressor
+
+
+class ObliqueForestClassifier(ClassificationTask, BaseObliqueForest):
+    """Forest for classification with a choice of splitters.
+
+    Parameters
+    ----------
+    n_estimators : int, default=100
+        Number of trees.
+    splitter : str or Splitter, default="axis"
+        How a node is split; see `obtree.splitter`.
+    criterion : {"gini", "entropy", "log_loss"}, default="gini"
+        Impurity that splits reduce.
+    max_depth : int, default=None
+        Greatest depth; None grows until leaves are pure or too small.
+    min_samples_split : int or float, default=2
+        Rows a node needs to be split; a float is a fraction of the rows.
+    min_samples_leaf : int or float, default=1
+        Rows each child needs; a float is a fraction of the rows.
+    min_weight_fraction_leaf : float, default=0.0
+        Fraction of the total weight each child needs.
+    max_features : int, float, {"sqrt", "log2"} or None, default="sqrt"
+        Candidates per node; a feature that is constant in the node does not count.
+    max_leaf_nodes : int, default=None
+        Grow the most useful splits first until there are so many leaves.
+    min_impurity_decrease : float, default=0.0
+        Smallest weighted decrease of impurity worth a split.
+    bootstrap : bool, default=True
+        Whether each tree sees a sample of the rows, drawn with replacement.
+    oob_score : bool or callable, default=False
+        Whether to estimate the accuracy on the rows left out of the bootstraps; a
+        callable ``score(y_true, y_pred)`` replaces the accuracy.
+    n_jobs : int, default=None
+        Number of threads, as in joblib: None is 1, -1 all cores. The result does not
+        depend on it.
+    random_state : int, RandomState instance or None, default=None
+        Source of all randomness.
+    verbose : int, default=0
+        1 shows a progress bar.
+    warm_start : bool, default=False
+        Whether `fit` adds trees to those there are, up to `n_estimators`.
+    class_weight : dict, list of dict, {"balanced", "balanced_subsample"}, default=None
+        Weights of the classes.
+    ccp_alpha : float, default=0.0
+        Complexity parameter of minimal cost-complexity pruning.
+    max_samples : int or float, default=None
+        Bootstrap draws per tree; a float is a fraction of the rows.
+    monotonic_cst : array-like of int of shape (n_features,) or dict, default=None
+        Direction (1, 0, -1) in which the probability of the second class may
+        follow each feature.
+    combine : {"average", "product", "vote"}, default="average"
+        Mean of the trees' probabilities, their normalised product, or the share of
+        trees that vote for a class.
+
+    Attributes
+    ----------
+    estimators_ : list of ObliqueTreeClassifier
+        The trees; the ``random_state`` of each is its seed.
+    classes_ : ndarray of shape (n_classes,) or list of ndarray
+        Class labels.
+    n_classes_ : int or list of int
+        Number of classes.
+    n_outputs_ : int
+        Number of outputs.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, when X had names.
+    max_features_ : int
+        Resolved value of `max_features`.
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        Importance of each feature by decrease of impurity.
+    oob_score_ : float
+        Score on the rows left out, when `oob_score` is set.
+    oob_decision_function_ : ndarray of shape (n_samples, n_classes) or \
+            (n_samples, n_classes, n_outputs)
+        Probabilities by the trees that did not see the row; NaN when all did.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from obtree import ObliqueForestClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> forest = ObliqueForestClassifier(20, random_state=0).fit(X, y)
+    >>> len(forest.estimators_)
+    20
+    """
+
+    _tree_class = ObliqueTreeClassifier
+    _oob_name = "oob_decision_function_"
+
+    def __init__(
+        self,
+        n_estimators=100,
+        *,
+        splitter="axis",
+        criterion="gini",
+        max_depth=None,
+        min_samples_split=2,
+        min_samples_leaf=1,
+        min_weight_fraction_leaf=0.0,
+        max_features="sqrt",
+        max_leaf_nodes=None,
+        min_impurity_decrease=0.0,
+        bootstrap=True,
+        oob_score=False,
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
+        warm_start=False,
+        class_weight=None,
+        ccp_alpha=0.0,
+        max_samples=None,
+        monotonic_cst=None,
+        combine="average",
+    ):
+        self.n_estimators = n_estimators
+        self.splitter = splitter
+        self.criterion = criterion
+        self.max_depth = max_depth
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
+        self.max_features = max_features
+        self.max_leaf_nodes = max_leaf_nodes
+        self.min_impurity_decrease = min_impurity_decrease
+        self.bootstrap = bootstrap
+        self.oob_score = oob_score
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+        self.warm_start = warm_start
+        self.class_weight = class_weight
+        self.ccp_alpha = ccp_alpha
+        self.max_samples = max_samples
+        self.monotonic_cst = monotonic_cst
+        self.combine = combine
+
+    def _balances_subsample(self):
+        """Tell whether classes are balanced in each bootstrap."""
+        return self.bootstrap and self._is_preset("balanced_subsample")
+
+    def _is_preset(self, name):
+        """Tell whether ``class_weight`` is the given name."""
+        return isinstance(self.class_weight, str) and self.class_weight == name
+
+    def _expand_class_weight(self, target, sample_weight):
+        """Return what ``class_weight`` makes of each row, or None."""
+        class_weight = self.class_weight
+        if isinstance(class_weight, str):
+            check_choice("class_weight", class_weight, ("balanced", "balanced_subsample"))
+            if self.warm_start:
+                warnings.warn(
+                    f"class_weight={class_weight!r} with warm_start=True weighs each batch of "
+                    "trees by the data of its own fit; pass a dict of weights when later data "
+                    "differ",
+                    stacklevel=4,
+                )
+            class_weight = None if self._balances_subsample() else "balanced"
+        return expand_class_weight(class_weight, target.y, target.classes, sample_weight)
+
+    @staticmethod
+    def _shape_out_of_bag(values):
+        """Return (n_samples, n_classes), with outputs last when there are several."""
+        return values[:, 0] if values.shape[1] == 1 else np.moveaxis(values, 1, 2)
+
+
+class ObliqueForestRegressor(RegressionTask, BaseObliqueForest):
+    """Forest for regression with a choice of splitters.
+
+    Parameters
+    ----------
+    n_estimators : int, default=100
+        Number of trees.
+    splitter : str or Splitter, default="axis"
+        How a node is split; see `obtree.splitter`.
+    criterion : {"squared_error", "friedman_mse", "absolute_error", "poisson"}, \
+            default="squared_error"
+        Impurity that splits reduce.
+    max_depth : int, default=None
+        Greatest depth; None grows until leaves are pure or too small.
+    min_samples_split : int or float, default=2
+        Rows a node needs to be split; a float is a fraction of the rows.
+    min_samples_leaf : int or float, default=1
+        Rows each child needs; a float is a fraction of the rows.
+    min_weight_fraction_leaf : float, default=0.0
+        Fraction of the total weight each child needs.
+    max_features : int, float, {"sqrt", "log2"} or None, default=1.0
+        Candidates per node; a feature that is constant in the node does not count.
+    max_leaf_nodes : int, default=None
+        Grow the most useful splits first until there are so many leaves.
+    min_impurity_decrease : float, default=0.0
+        Smallest weighted decrease of impurity worth a split.
+    bootstrap : bool, default=True
+        Whether each tree sees a sample of the rows, drawn with replacement.
+    oob_score : bool or callable, default=False
+        Whether to estimate the R2 on the rows left out of the bootstraps; a callable
+        ``score(y_true, y_pred)`` replaces R2.
+    n_jobs : int, default=None
+        Number of threads, as in joblib: None is 1, -1 all cores. The result does not
+        depend on it.
+    random_state : int, RandomState instance or None, default=None
+        Source of all randomness.
+    verbose : int, default=0
+        1 shows a progress bar.
+    warm_start : bool, default=False
+        Whether `fit` adds trees to those there are, up to `n_estimators`.
+    ccp_alpha : float, default=0.0
+        Complexity parameter of minimal cost-complexity pruning.
+    max_samples : int or float, default=None
+        Bootstrap draws per tree; a float is a fraction of the rows.
+    monotonic_cst : array-like of int of shape (n_features,) or dict, default=None
+        Direction (1, 0, -1) in which the prediction may follow each feature.
+    combine : {"average"}, default="average"
+        Mean of the trees' predictions; products and votes are for classes.
+
+    Attributes
+    ----------
+    estimators_ : list of ObliqueTreeRegressor
+        The trees; the ``random_state`` of each is its seed.
+    n_outputs_ : int
+        Number of outputs.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, when X had names.
+    max_features_ : int
+        Resolved value of `max_features`.
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        Importance of each feature by decrease of impurity.
+    oob_score_ : float
+        Score on the rows left out, when `oob_score` is set.
+    oob_prediction_ : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        Prediction by the trees that did not see the row; NaN when all did.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from obtree import ObliqueForestRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> forest = ObliqueForestRegressor(20, random_state=0).fit(X, y)
+    >>> forest.predict(X[:2]).shape
+    (2,)
+    """
+
+    _tree_class = ObliqueTreeRegressor
+    _oob_name = "oob_prediction_"
+    _combine_rules = ("average",)
+
+    def __init__(
+        self,
+        n_estimators=100,
+        *,
+        splitter="axis",
+        criterion="squared_error",
+        max_depth=None,
+        min_samples_split=2,
+        min_samples_leaf=1,
+        min_weight_fraction_leaf=0.0,
+        max_features=1.0,
+        max_leaf_nodes=None,
+        min_impurity_decrease=0.0,
+        bootstrap=True,
+        oob_score=False,
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
+        warm_start=False,
+        ccp_alpha=0.0,
+        max_samples=None,
+        monotonic_cst=None,
+        combine="average",
+    ):
+        self.n_estimators = n_estimators
+        self.splitter = splitter
+        self.criterion = criterion
+        self.max_depth = max_depth
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
+        self.max_features = max_features
+        self.max_leaf_nodes = max_leaf_nodes
+        self.min_impurity_decrease = min_impurity_decrease
+        self.bootstrap = bootstrap
+        self.oob_score = oob_score
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+        self.warm_start = warm_start
+        self.ccp_alpha = ccp_alpha
+        self.max_samples = max_samples
+        self.monotonic_cst = monotonic_cst
+        self.combine = combine
+
+    def _shape_out_of_bag(self, values):
+        """Return the shape of `predict`."""
+        return self._decode(values)

@@ -1,0 +1,72 @@
+"""Out-of-bag estimates: predict each row by the trees that did not train on it.
+
+The draw of a tree is not stored; its seed repeats it. A row of zero weight took part
+in no tree, so every tree predicts it, but it does not count in the score.
+"""
+
+import numpy as np
+
+from obtree.data.validate import to_predict_layout
+from obtree.forest.bootstrap import bootstrap_counts
+from obtree.tree.predict import Predictor
+
+# Keeps the logarithm of a product finite when one tree rules a class out.
+LOG_FLOOR = 1e-10
+
+
+def predict_out_of_bag(trees, seeds, plan, n_draws, combine, n_threads):
+    """Combine, for each row, the trees that did not see it.
+
+    Parameters
+    ----------
+    trees : list of Tree
+        All trees of the forest.
+    seeds : sequence of int
+        Seed of each tree.
+    plan : GrowthPlan
+        Data of the fit.
+    n_draws : int
+        Bootstrap draws per tree.
+    combine : {"average", "product", "vote"}
+        How trees are combined.
+    n_threads : int
+        Number of threads to predict with.
+
+    Returns
+    -------
+    values : ndarray of shape (n_samples, n_outputs, n_classes or 1)
+        Rows that no tree can judge are NaN.
+    """
+    X = to_predict_layout(plan.X)
+    n_samples = X.shape[0]
+    total = None
+    n_judges = np.zeros(n_samples, dtype=np.int64)
+    out = np.ones(n_samples, dtype=bool)
+    rows = slice(None) if plan.rows is None else plan.rows
+    for tree, seed in zip(trees, seeds, strict=True):
+        out[rows] = bootstrap_counts(seed, plan.n_rows, n_draws) == 0
+        values = _score_votes(Predictor([tree]).predict(X, n_threads=n_threads), combine)
+        if total is None:
+            total = np.zeros_like(values)
+        # A sum in tree order: the same for any number of threads.
+        total[out] += values[out]
+        n_judges += out
+    total[n_judges == 0] = np.nan
+    if combine == "product":
+        return _normalise_logs(total)
+    return total / np.maximum(n_judges, 1)[:, None, None]
+
+
+def _score_votes(values, combine):
+    """Turn the probabilities of one tree into the terms that are summed."""
+    if combine == "vote":
+        return (values.argmax(axis=2)[:, :, None] == np.arange(values.shape[2])).astype(np.float64)
+    if combine == "product":
+        return np.log(np.maximum(values, LOG_FLOOR))
+    return values
+
+
+def _normalise_logs(total):
+    """Turn sums of logarithms into probabilities."""
+    total = np.exp(total - total.max(axis=2, keepdims=True))
+    return total / total.sum(axis=2, keepdims=True)

@@ -1,0 +1,352 @@
+"""Checks of estimator parameters, and their resolution to plain numbers.
+
+Constructors store what they are given, as scikit-learn asks; `fit` passes the
+parameters through here. Each message names the parameter, the value given and
+what was expected. Fractions and names such as "sqrt" become counts, gathered in
+one `GrowthRule` that the compiled builders read.
+"""
+
+import math
+import numbers
+
+import numpy as np
+from sklearn.utils.class_weight import compute_class_weight
+
+from obtree.builder.rule import GrowthRule
+from obtree.core.names import unknown_name
+
+NO_LIMIT = 2**31 - 1
+
+
+def check_integer(name, value, low, high=None):
+    """Return an integer parameter, or raise ValueError.
+
+    Parameters
+    ----------
+    name : str
+        Name of the parameter, for the message.
+    value : object
+        What the user gave. A boolean is not an integer here.
+    low : int
+        Smallest value allowed.
+    high : int, default=None
+        Largest value allowed; None for no bound.
+
+    Returns
+    -------
+    value : int
+    """
+    good = isinstance(value, numbers.Integral) and not isinstance(value, (bool, np.bool_))
+    if not good or value < low or (high is not None and value > high):
+        raise ValueError(f"{name}={value!r} is not valid; expected {_describe(low, high)}")
+    return int(value)
+
+
+def check_number(name, value, low, high=math.inf, *, open_low=False):
+    """Return a real parameter, or raise ValueError.
+
+    Parameters
+    ----------
+    name : str
+        Name of the parameter, for the message.
+    value : object
+        What the user gave.
+    low, high : float
+        Smallest and largest value allowed.
+    open_low : bool, default=False
+        Whether `low` itself is refused.
+
+    Returns
+    -------
+    value : float
+    """
+    good = isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_))
+    if not good or not (low < value if open_low else low <= value) or not value <= high:
+        left = "(" if open_low else "["
+        right = ")" if high == math.inf else "]"
+        raise ValueError(
+            f"{name}={value!r} is not valid; expected a number in {left}{low}, {high}{right}"
+        )
+    return float(value)
+
+
+def check_choice(name, value, known):
+    """Return a parameter that must be one of several names.
+
+    Parameters
+    ----------
+    name : str
+        Name of the parameter, for the message.
+    value : object
+        What the user gave.
+    known : sequence of str
+        Names allowed.
+
+    Returns
+    -------
+    value : str
+    """
+    if isinstance(value, str) and value in known:
+        return value
+    raise ValueError(unknown_name(name, value, known))
+
+
+def check_flag(name, value):
+    """Return a boolean parameter, or raise ValueError.
+
+    Parameters
+    ----------
+    name : str
+        Name of the parameter, for the message.
+    value : object
+        What the user gave.
+
+    Returns
+    -------
+    value : bool
+    """
+    if not isinstance(value, (bool, np.bool_)):
+        raise ValueError(f"{name}={value!r} is not valid; expected True or False")
+    return bool(value)
+
+
+def resolve_max_features(max_features, n_features):
+    """Turn `max_features` into the number of candidates per node.
+
+    Parameters
+    ----------
+    max_features : int, float, {"sqrt", "log2"} or None
+        What the user gave.
+    n_features : int
+        Number of columns of X.
+
+    Returns
+    -------
+    count : int
+        Between 1 and `n_features`.
+    """
+    if max_features is None:
+        return n_features
+    if isinstance(max_features, str):
+        check_choice("max_features", max_features, ("sqrt", "log2"))
+        root = math.sqrt if max_features == "sqrt" else math.log2
+        return max(1, int(root(n_features)))
+    if isinstance(max_features, numbers.Integral):
+        return check_integer("max_features", max_features, 1, n_features)
+    fraction = check_number("max_features", max_features, 0.0, 1.0, open_low=True)
+    return max(1, int(fraction * n_features))
+
+
+def resolve_max_samples(max_samples, n_samples):
+    """Turn `max_samples` into the number of bootstrap draws per tree.
+
+    Parameters
+    ----------
+    max_samples : int, float or None
+        What the user gave: a count, a fraction of the rows, or None for all.
+    n_samples : int
+        Number of rows with a positive weight.
+
+    Returns
+    -------
+    count : int
+        Between 1 and `n_samples`.
+    """
+    if max_samples is None:
+        return n_samples
+    if isinstance(max_samples, numbers.Integral):
+        return check_integer("max_samples", max_samples, 1, n_samples)
+    fraction = check_number("max_samples", max_samples, 0.0, 1.0, open_low=True)
+    return max(1, int(fraction * n_samples))
+
+
+def resolve_growth_rule(estimator, n_samples, monotonic_cst):
+    """Check the stop rules of an estimator and resolve them to counts.
+
+    Parameters
+    ----------
+    estimator : estimator object
+        Has scikit-learn's tree parameters and ``n_features_in_``.
+    n_samples : int
+        Number of rows with a positive weight: what fractions refer to.
+    monotonic_cst : ndarray of int8 or None
+        Result of `resolve_monotonic_cst`.
+
+    Returns
+    -------
+    rule : GrowthRule
+    """
+    max_depth = NO_LIMIT
+    if estimator.max_depth is not None:
+        max_depth = min(check_integer("max_depth", estimator.max_depth, 1), NO_LIMIT)
+    max_leaf_nodes = -1
+    if estimator.max_leaf_nodes is not None:
+        max_leaf_nodes = min(check_integer("max_leaf_nodes", estimator.max_leaf_nodes, 2), NO_LIMIT)
+    min_samples_leaf = _resolve_count("min_samples_leaf", estimator.min_samples_leaf, n_samples, 1)
+    min_samples_split = _resolve_count(
+        "min_samples_split", estimator.min_samples_split, n_samples, 2
+    )
+    return GrowthRule(
+        max_depth=max_depth,
+        min_samples_split=max(min_samples_split, 2 * min_samples_leaf),
+        min_samples_leaf=min_samples_leaf,
+        min_weight_fraction_leaf=check_number(
+            "min_weight_fraction_leaf", estimator.min_weight_fraction_leaf, 0.0, 0.5
+        ),
+        max_features=resolve_max_features(estimator.max_features, estimator.n_features_in_),
+        max_leaf_nodes=max_leaf_nodes,
+        min_impurity_decrease=check_number(
+            "min_impurity_decrease", estimator.min_impurity_decrease, 0.0
+        ),
+        monotonic_cst=monotonic_cst,
+    )
+
+
+def resolve_monotonic_cst(estimator, splitter, n_outputs, n_classes):
+    """Check monotonicity constraints against data and splitter.
+
+    Parameters
+    ----------
+    estimator : estimator object
+        Has ``monotonic_cst``, ``n_features_in_`` and maybe ``feature_names_in_``.
+    splitter : Splitter
+        Says whether it can honour constraints.
+    n_outputs : int
+        Number of outputs of y.
+    n_classes : ndarray of int64 or None
+        Number of classes per output; None for regression.
+
+    Returns
+    -------
+    monotonic_cst : ndarray of int8, shape (n_features,), or None
+        +1, 0 or -1 per feature, for the regression value or the probability of
+        the second class. None when nothing is constrained.
+    """
+    given = estimator.monotonic_cst
+    if given is None:
+        return None
+    if n_outputs > 1:
+        raise ValueError(
+            f"Monotonicity constraints are not supported with multiple outputs; y has {n_outputs}"
+        )
+    if n_classes is not None and n_classes[0] > 2:
+        raise ValueError(
+            "Monotonicity constraints are not supported with multiclass classification; "
+            f"y has {n_classes[0]} classes"
+        )
+    if isinstance(given, dict):
+        given = _spread_by_name(given, estimator)
+    signs = np.asarray(given)
+    n_features = estimator.n_features_in_
+    if signs.shape != (n_features,):
+        raise ValueError(
+            f"monotonic_cst has shape {signs.shape} but the input data X has {n_features} features"
+        )
+    if not np.isin(signs, (-1, 0, 1)).all():
+        raise ValueError(
+            "monotonic_cst must be None or an array-like of -1, 0 or 1, "
+            f"but got {np.unique(signs)}"
+        )
+    if not signs.any():
+        return None
+    if not splitter.supports_monotonic:
+        raise ValueError(
+            f"monotonic_cst cannot be honoured by splitter={estimator.splitter!r}; "
+            "expected a splitter of axis-aligned cuts such as 'axis'"
+        )
+    return np.ascontiguousarray(signs, dtype=np.int8)
+
+
+def expand_class_weight(class_weight, codes, classes, sample_weight):
+    """Turn `class_weight` into one weight per row.
+
+    Parameters
+    ----------
+    class_weight : dict, list of dict, "balanced" or None
+        What the user gave; "balanced_subsample" is left to the forest.
+    codes : ndarray of int32, shape (n_samples, n_outputs)
+        Position of each label in `classes`.
+    classes : list of ndarray
+        Distinct labels per output.
+    sample_weight : ndarray or None
+        Counted by "balanced", so that a weight equals repetition.
+
+    Returns
+    -------
+    weight : ndarray of float64, shape (n_samples,), or None
+    """
+    if class_weight is None:
+        return None
+    if isinstance(class_weight, str):
+        check_choice("class_weight", class_weight, ("balanced",))
+        per_output = [
+            _balance(codes[:, k], len(found), sample_weight) for k, found in enumerate(classes)
+        ]
+    else:
+        per_output = [
+            compute_class_weight(weights, classes=found, y=found)
+            for weights, found in zip(
+                _check_class_weight(class_weight, classes), classes, strict=True
+            )
+        ]
+    weight = np.ones(len(codes))
+    for k, weights in enumerate(per_output):
+        weight *= weights[codes[:, k]]
+    return weight
+
+
+def _balance(codes, n_classes, sample_weight):
+    """Weights inversely proportional to class frequency; 0 for a class without weight."""
+    total = np.bincount(codes, weights=sample_weight, minlength=n_classes)
+    present = total > 0
+    share = np.zeros(n_classes)
+    share[present] = total.sum() / (present.sum() * total[present])
+    return share
+
+
+def _check_class_weight(class_weight, classes):
+    """Check weights given by class and return one dict per output."""
+    expected = "expected a dict, a list of one dict per output, or 'balanced'"
+    if isinstance(class_weight, dict):
+        class_weight = [class_weight] * (len(classes) if len(classes) == 1 else 0)
+        expected = "y has several outputs, expected a list of one dict per output"
+    if (
+        not isinstance(class_weight, (list, tuple))
+        or len(class_weight) != len(classes)
+        or not all(isinstance(weights, dict) for weights in class_weight)
+    ):
+        raise ValueError(f"class_weight={class_weight!r} is not valid; {expected}")
+    for weights in class_weight:
+        for label, weight in weights.items():
+            check_number(f"class_weight[{label!r}]", weight, 0.0)
+    return class_weight
+
+
+def _spread_by_name(given, estimator):
+    """Turn {feature name: sign} into one sign per feature."""
+    names = getattr(estimator, "feature_names_in_", None)
+    if names is None:
+        raise ValueError(
+            f"monotonic_cst={given!r} names features, but X has no column names; "
+            "expected a data frame or an array-like of -1, 0 or 1"
+        )
+    unknown = sorted(set(map(str, given)) - set(names))
+    if unknown:
+        raise ValueError(
+            f"monotonic_cst names {unknown[0]!r}, which is not a column of X; "
+            f"expected names among {', '.join(map(repr, names[:10]))}"
+        )
+    return [given.get(name, 0) for name in names]
+
+
+def _resolve_count(name, value, n_samples, low):
+    """Turn a count or a fraction of the rows into a count of at least `low`."""
+    if isinstance(value, numbers.Integral):
+        return min(check_integer(name, value, low), NO_LIMIT // 2)
+    fraction = check_number(name, value, 0.0, 1.0, open_low=True)
+    return max(low, math.ceil(fraction * n_samples))
+
+
+def _describe(low, high):
+    """Put the bounds of an integer parameter into words."""
+    return f"an integer >= {low}" if high is None else f"an integer from {low} to {high}"

@@ -1,0 +1,207 @@
+"""What classification and regression do differently, for every estimator.
+
+An estimator is one of these two classes beside a way to grow trees (one tree, a
+forest, ...). Growing leaves ``_predict_values``, the mean of class fractions or of
+regression values with shape (n_samples, n_outputs, n_classes or 1); the task turns
+targets into numbers before, and numbers into predictions after.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.metrics import r2_score
+
+from obtree.criterion.registry import CLASSIFICATION, REGRESSION
+from obtree.data.validate import (
+    check_poisson_target,
+    validate_class_target,
+    validate_real_target,
+)
+from obtree.estimators.params import expand_class_weight
+
+
+@dataclass(frozen=True, eq=False)
+class Target:
+    """Targets of all rows as numbers.
+
+    Attributes
+    ----------
+    y : ndarray of shape (n_samples, n_outputs)
+        int32 class codes or float64 values.
+    classes : list of ndarray or None
+        Labels behind the codes, per output; None for regression.
+    """
+
+    y: np.ndarray
+    classes: list | None = None
+
+    @property
+    def n_outputs(self):
+        """Number of columns of y."""
+        return self.y.shape[1]
+
+    @property
+    def n_classes(self):
+        """Number of classes per output as int64, or None for regression."""
+        if self.classes is None:
+            return None
+        return np.array([len(found) for found in self.classes], dtype=np.int64)
+
+
+class ClassificationTask(ClassifierMixin):
+    """Class labels in, class labels and probabilities out."""
+
+    _criteria = CLASSIFICATION
+
+    def _encode_target(self, y, n_samples):
+        """Return class codes and the labels they stand for."""
+        return Target(*validate_class_target(y, n_samples))
+
+    def _expand_class_weight(self, target, sample_weight):
+        """Return what ``class_weight`` makes of each row, or None."""
+        return expand_class_weight(self.class_weight, target.y, target.classes, sample_weight)
+
+    def _check_grown_target(self, target, rows):
+        """Classification restricts no target."""
+
+    def _store_outputs(self, n_outputs, classes):
+        """Set the fitted attributes that describe y."""
+        self.n_outputs_ = n_outputs
+        if n_outputs == 1:
+            self.classes_ = classes[0]
+            self.n_classes_ = len(classes[0])
+        else:
+            self.classes_ = list(classes)
+            self.n_classes_ = [len(found) for found in classes]
+
+    def _list_classes(self):
+        """Return the class labels of each output."""
+        return [self.classes_] if self.n_outputs_ == 1 else self.classes_
+
+    def predict(self, X):
+        """Predict the class of each row.
+
+        The class with the highest probability; among equals the first in ``classes_``.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Features, read as float32. NaN means missing.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        """
+        return self._decode(self._predict_values(X))
+
+    def predict_proba(self, X):
+        """Predict the probability of each class.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Features, read as float32. NaN means missing.
+
+        Returns
+        -------
+        proba : ndarray of shape (n_samples, n_classes), or list of such arrays
+            Columns in the order of ``classes_``; one array per output when there
+            are several.
+        """
+        values = self._predict_values(X)
+        if self.n_outputs_ == 1:
+            return values[:, 0]
+        return [values[:, k, :n_classes] for k, n_classes in enumerate(self.n_classes_)]
+
+    def predict_log_proba(self, X):
+        """Predict the logarithm of the probability of each class.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Features, read as float32. NaN means missing.
+
+        Returns
+        -------
+        log_proba : ndarray of shape (n_samples, n_classes), or list of such arrays
+            Minus infinity where the probability is zero.
+        """
+        proba = self.predict_proba(X)
+        with np.errstate(divide="ignore"):
+            return np.log(proba) if self.n_outputs_ == 1 else [np.log(p) for p in proba]
+
+    def _decode(self, values):
+        """Turn probabilities (n_samples, n_outputs, n_classes) into labels."""
+        if self.n_outputs_ == 1:
+            return self.classes_.take(values[:, 0].argmax(axis=1))
+        # The columns of one y share its dtype.
+        labels = np.empty(values.shape[:2], dtype=self.classes_[0].dtype)
+        for k, (found, n_classes) in enumerate(zip(self.classes_, self.n_classes_, strict=True)):
+            labels[:, k] = found.take(values[:, k, :n_classes].argmax(axis=1))
+        return labels
+
+    def _target_labels(self, target):
+        """Return y as the user gave it, in the shape that `predict` returns."""
+        columns = [found[target.y[:, k]] for k, found in enumerate(target.classes)]
+        return columns[0] if len(columns) == 1 else np.stack(columns, axis=1)
+
+    @staticmethod
+    def _score_default(y_true, y_pred):
+        """Share of rows of which every output is right."""
+        right = y_true == y_pred
+        return float(np.mean(right if right.ndim == 1 else right.all(axis=1)))
+
+
+class RegressionTask(RegressorMixin):
+    """Real numbers in, real numbers out."""
+
+    _criteria = REGRESSION
+
+    def _encode_target(self, y, n_samples):
+        """Return y as float64."""
+        return Target(validate_real_target(y, n_samples))
+
+    def _expand_class_weight(self, target, sample_weight):
+        """Regression has no class weights."""
+        return None
+
+    def _check_grown_target(self, target, rows):
+        """Refuse targets that the criterion is not defined for, among the rows used."""
+        if self.criterion == "poisson":
+            check_poisson_target(target.y if rows is None else target.y[rows])
+
+    def _store_outputs(self, n_outputs, classes):
+        """Set the fitted attributes that describe y."""
+        self.n_outputs_ = n_outputs
+
+    def _list_classes(self):
+        """Regression has no class labels."""
+        return None
+
+    def predict(self, X):
+        """Predict the value of each row.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Features, read as float32. NaN means missing.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        """
+        return self._decode(self._predict_values(X))
+
+    def _decode(self, values):
+        """Drop the axes that carry no information."""
+        return values[:, 0, 0] if self.n_outputs_ == 1 else values[:, :, 0]
+
+    def _target_labels(self, target):
+        """Return y in the shape that `predict` returns."""
+        return target.y[:, 0] if target.n_outputs == 1 else target.y
+
+    @staticmethod
+    def _score_default(y_true, y_pred):
+        """Coefficient of determination, averaged over outputs."""
+        return float(r2_score(y_true, y_pred))

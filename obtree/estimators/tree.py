@@ -1,0 +1,326 @@
+"""One greedy tree: ObliqueTreeClassifier and ObliqueTreeRegressor."""
+
+import numbers
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils import Bunch, check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from obtree.builder.prune import pruning_path
+from obtree.estimators.base import BaseOblique, PredictorCache, draw_entropy, restore_on_error
+from obtree.estimators.task import ClassificationTask, RegressionTask
+
+
+class BaseObliqueTree(BaseOblique):
+    """What a single tree does, whatever the task."""
+
+    def fit(self, X, y, sample_weight=None):
+        """Grow the tree.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Features, read as float32. NaN means missing; infinity is refused.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Class labels of any type, or real numbers for regression.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows. A whole number equals that many copies of the row,
+            zero leaves it out.
+
+        Returns
+        -------
+        self : object
+        """
+        with restore_on_error(self):
+            plan = self._plan_growth(X, y, sample_weight)
+            seed = _resolve_tree_seed(self.random_state)
+            (tree,) = plan.grow(np.array([seed], dtype=np.uint32))
+            self._store_tree(tree, plan.target.classes, plan.rule.max_features)
+        return self
+
+    def _store_tree(self, tree, classes, max_features):
+        """Set the fitted attributes, other than those that describe X."""
+        self._store_outputs(tree.n_outputs, classes)
+        self.max_features_ = max_features
+        self.tree_ = tree
+        self._predictor = PredictorCache()
+
+    def _list_trees(self):
+        """Return the trees to predict with."""
+        return [self.tree_]
+
+    def _predict_values(self, X):
+        """Return predictions of shape (n_samples, n_outputs, n_classes or 1)."""
+        return self._call_predictor("predict", X)
+
+    def apply(self, X):
+        """Return the leaf that each row ends in.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Features, read as float32. NaN means missing.
+
+        Returns
+        -------
+        leaves : ndarray of int64, shape (n_samples,)
+            Numbers of nodes in ``tree_``.
+        """
+        return self._call_predictor("apply", X)[:, 0]
+
+    def decision_path(self, X):
+        """Return the nodes that each row passes.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Features, read as float32. NaN means missing.
+
+        Returns
+        -------
+        indicator : csr_matrix of shape (n_samples, n_nodes)
+            Non-zero where the row passes the node.
+        """
+        indicator, _ = self._call_predictor("decision_path", X)
+        return indicator
+
+    def get_depth(self):
+        """Return the number of splits on the longest path.
+
+        Returns
+        -------
+        depth : int
+        """
+        check_is_fitted(self)
+        return self.tree_.max_depth
+
+    def get_n_leaves(self):
+        """Return the number of leaves.
+
+        Returns
+        -------
+        n_leaves : int
+        """
+        check_is_fitted(self)
+        return self.tree_.n_leaves
+
+    @property
+    def feature_importances_(self):
+        """Total decrease of impurity by feature, normalised to sum to 1."""
+        check_is_fitted(self)
+        return self.tree_.compute_feature_importances()
+
+    def cost_complexity_pruning_path(self, X, y, sample_weight=None):
+        """Compute the sequence of subtrees of minimal cost-complexity pruning.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training features.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
+
+        Returns
+        -------
+        path : Bunch
+            ``ccp_alphas``, the values at which the best subtree changes, and
+            ``impurities``, the total impurity of its leaves.
+        """
+        full = clone(self).set_params(ccp_alpha=0.0).fit(X, y, sample_weight)
+        ccp_alphas, impurities = pruning_path(full.tree_)
+        return Bunch(ccp_alphas=ccp_alphas, impurities=impurities)
+
+
+class ObliqueTreeClassifier(ClassificationTask, BaseObliqueTree):
+    """Decision tree for classification with a choice of splitters.
+
+    Parameters
+    ----------
+    splitter : str or Splitter, default="axis"
+        How a node is split; see `obtree.splitter`.
+    criterion : {"gini", "entropy", "log_loss"}, default="gini"
+        Impurity that splits reduce.
+    max_depth : int, default=None
+        Greatest depth; None grows until leaves are pure or too small.
+    min_samples_split : int or float, default=2
+        Rows a node needs to be split; a float is a fraction of the rows.
+    min_samples_leaf : int or float, default=1
+        Rows each child needs; a float is a fraction of the rows.
+    min_weight_fraction_leaf : float, default=0.0
+        Fraction of the total weight each child needs.
+    max_features : int, float, {"sqrt", "log2"} or None, default=None
+        Candidates per node; None takes all features.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the tree.
+    max_leaf_nodes : int, default=None
+        Grow the most useful splits first until there are so many leaves.
+    min_impurity_decrease : float, default=0.0
+        Smallest weighted decrease of impurity worth a split.
+    class_weight : dict, list of dict or "balanced", default=None
+        Weights of the classes.
+    ccp_alpha : float, default=0.0
+        Complexity parameter of minimal cost-complexity pruning.
+    monotonic_cst : array-like of int of shape (n_features,) or dict, default=None
+        Direction (1, 0, -1) in which the probability of the second class may
+        follow each feature.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,) or list of ndarray
+        Class labels.
+    n_classes_ : int or list of int
+        Number of classes.
+    n_outputs_ : int
+        Number of outputs.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, when X had names.
+    max_features_ : int
+        Resolved value of `max_features`.
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        Importance of each feature by decrease of impurity.
+    tree_ : Tree
+        The nodes as plain arrays.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from obtree import ObliqueTreeClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> tree = ObliqueTreeClassifier(max_depth=2, random_state=0).fit(X, y)
+    >>> round(tree.score(X, y), 2)
+    0.96
+    """
+
+    def __init__(
+        self,
+        *,
+        splitter="axis",
+        criterion="gini",
+        max_depth=None,
+        min_samples_split=2,
+        min_samples_leaf=1,
+        min_weight_fraction_leaf=0.0,
+        max_features=None,
+        random_state=None,
+        max_leaf_nodes=None,
+        min_impurity_decrease=0.0,
+        class_weight=None,
+        ccp_alpha=0.0,
+        monotonic_cst=None,
+    ):
+        self.splitter = splitter
+        self.criterion = criterion
+        self.max_depth = max_depth
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
+        self.max_features = max_features
+        self.random_state = random_state
+        self.max_leaf_nodes = max_leaf_nodes
+        self.min_impurity_decrease = min_impurity_decrease
+        self.class_weight = class_weight
+        self.ccp_alpha = ccp_alpha
+        self.monotonic_cst = monotonic_cst
+
+
+class ObliqueTreeRegressor(RegressionTask, BaseObliqueTree):
+    """Decision tree for regression with a choice of splitters.
+
+    Parameters
+    ----------
+    splitter : str or Splitter, default="axis"
+        How a node is split; see `obtree.splitter`.
+    criterion : {"squared_error", "friedman_mse", "absolute_error", "poisson"}, \
+            default="squared_error"
+        Impurity that splits reduce.
+    max_depth : int, default=None
+        Greatest depth; None grows until leaves are pure or too small.
+    min_samples_split : int or float, default=2
+        Rows a node needs to be split; a float is a fraction of the rows.
+    min_samples_leaf : int or float, default=1
+        Rows each child needs; a float is a fraction of the rows.
+    min_weight_fraction_leaf : float, default=0.0
+        Fraction of the total weight each child needs.
+    max_features : int, float, {"sqrt", "log2"} or None, default=None
+        Candidates per node; None takes all features.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the tree.
+    max_leaf_nodes : int, default=None
+        Grow the most useful splits first until there are so many leaves.
+    min_impurity_decrease : float, default=0.0
+        Smallest weighted decrease of impurity worth a split.
+    ccp_alpha : float, default=0.0
+        Complexity parameter of minimal cost-complexity pruning.
+    monotonic_cst : array-like of int of shape (n_features,) or dict, default=None
+        Direction (1, 0, -1) in which the prediction may follow each feature.
+
+    Attributes
+    ----------
+    n_outputs_ : int
+        Number of outputs.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, when X had names.
+    max_features_ : int
+        Resolved value of `max_features`.
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        Importance of each feature by decrease of impurity.
+    tree_ : Tree
+        The nodes as plain arrays.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from obtree import ObliqueTreeRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> tree = ObliqueTreeRegressor(max_leaf_nodes=8, random_state=0).fit(X, y)
+    >>> tree.get_n_leaves()
+    8
+    """
+
+    def __init__(
+        self,
+        *,
+        splitter="axis",
+        criterion="squared_error",
+        max_depth=None,
+        min_samples_split=2,
+        min_samples_leaf=1,
+        min_weight_fraction_leaf=0.0,
+        max_features=None,
+        random_state=None,
+        max_leaf_nodes=None,
+        min_impurity_decrease=0.0,
+        ccp_alpha=0.0,
+        monotonic_cst=None,
+    ):
+        self.splitter = splitter
+        self.criterion = criterion
+        self.max_depth = max_depth
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
+        self.max_features = max_features
+        self.random_state = random_state
+        self.max_leaf_nodes = max_leaf_nodes
+        self.min_impurity_decrease = min_impurity_decrease
+        self.ccp_alpha = ccp_alpha
+        self.monotonic_cst = monotonic_cst
+
+
+def _resolve_tree_seed(random_state):
+    """Return the seed of a tree; an integer is the seed itself.
+
+    So a tree of a forest, whose ``random_state`` is its seed, grows again when
+    fitted alone.
+    """
+    check_random_state(random_state)
+    if isinstance(random_state, numbers.Integral):
+        return int(random_state)
+    return draw_entropy(random_state)

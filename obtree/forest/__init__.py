@@ -1,0 +1,1 @@
+"""Forests: many trees at once, on threads, without the GIL."""

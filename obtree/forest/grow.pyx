@@ -1,0 +1,236 @@
+"""Growing many trees at once.
+
+`prange` over trees, without the GIL. Every thread has one worker with scratch of its
+own, so that memory follows the number of threads and not of trees. A tree depends on
+its seed alone; which worker grew it, and when, changes nothing.
+"""
+
+import numpy as np
+
+from cython.parallel cimport prange, threadid
+from libc.stdint cimport int32_t, uint32_t
+from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy
+
+from obtree.builder.base cimport TreeBuilder
+from obtree.builder.best_first import BestFirstBuilder
+from obtree.builder.depth_first import DepthFirstBuilder
+from obtree.core.memory cimport Workspace
+from obtree.core.random cimport RandState, seed_state
+from obtree.core.types cimport idx_t, w_t
+from obtree.criterion.base cimport Criterion
+from obtree.criterion.classes cimport ClassCriterion
+from obtree.data.dataset cimport Dataset
+from obtree.forest.bootstrap cimport balance_classes, draw_bootstrap
+from obtree.splitter.base cimport Splitter
+
+from obtree.core.threads import call_detached
+from obtree.forest.progress import Watch
+from obtree.tree.tree import Tree
+
+cdef enum:
+    GROWTH_STREAM = 0
+
+
+cdef class GrowthJob:
+    """The trees to grow, and what all workers share.
+
+    Parameters are those of `grow_trees`.
+    """
+
+    cdef volatile int _stop
+    cdef readonly idx_t n_done
+    cdef readonly list trees
+    cdef readonly object error
+    cdef Dataset _dataset
+    cdef object _seeds
+    cdef object _sample_weight
+    cdef idx_t _n_bootstrap
+    cdef object _balance              # (codes, stride) or None
+    cdef object _n_classes
+
+    def __init__(self, Dataset dataset, seeds, sample_weight, n_bootstrap, balance, n_classes):
+        self._stop = 0
+        self.n_done = 0
+        self.trees = [None] * len(seeds)
+        self.error = None
+        self._dataset = dataset
+        self._seeds = np.ascontiguousarray(seeds, dtype=np.uint32)
+        if sample_weight is not None:
+            sample_weight = np.ascontiguousarray(sample_weight, dtype=np.float64)
+        self._sample_weight = sample_weight
+        self._n_bootstrap = n_bootstrap
+        self._balance = balance
+        self._n_classes = n_classes
+
+    def stop(self):
+        """End as soon as possible; trees not finished are lost."""
+        self._stop = 1
+
+    def run(self, Criterion criterion, Splitter splitter, rule, int n_threads):
+        """Grow all trees on `n_threads` threads."""
+        cdef idx_t n_trees = len(self.trees)
+        cdef idx_t t
+        cdef void** borrowed = <void**>malloc(n_threads * sizeof(void*))
+        if borrowed == NULL:
+            raise MemoryError()
+        try:
+            workers = [GrowthWorker(self, criterion.clone(), splitter.clone(), rule)
+                       for _ in range(n_threads)]
+            for t in range(n_threads):
+                borrowed[t] = <void*>workers[t]
+            # The list keeps the workers alive; the loop needs no reference of its own.
+            for t in prange(n_trees, nogil=True, schedule="dynamic", chunksize=1,
+                            num_threads=n_threads):
+                (<GrowthWorker>borrowed[threadid()]).grow_tree(t)
+        finally:
+            free(borrowed)
+        if self.error is not None:
+            raise self.error
+
+
+cdef class GrowthWorker:
+    """One thread's scratch, criterion, splitter and builder."""
+
+    cdef GrowthJob _job
+    cdef TreeBuilder _builder
+    cdef Workspace _workspace
+    cdef const uint32_t* _seeds
+    cdef const w_t* _sample_weight    # NULL: every row weighs 1
+    cdef const int32_t* _codes        # classes to balance, or NULL
+    cdef idx_t _n_outputs
+    cdef idx_t _stride
+    cdef w_t* _counts
+    cdef w_t* _drawn
+    cdef RandState _rng
+    cdef object _kept                 # owners of the pointers above
+
+    def __init__(self, GrowthJob job, Criterion criterion, Splitter splitter, rule):
+        cdef const uint32_t[::1] seeds = job._seeds
+        cdef const w_t[::1] weights
+        cdef const int32_t[:, ::1] codes
+        self._job = job
+        self._workspace = Workspace()
+        builder_class = DepthFirstBuilder if rule.max_leaf_nodes < 0 else BestFirstBuilder
+        self._builder = builder_class()
+        self._builder.bind(&job._dataset.view, criterion, splitter, rule, &job._stop,
+                           self._workspace)
+        self._seeds = &seeds[0]
+        self._sample_weight = NULL
+        self._codes = NULL
+        if job._sample_weight is not None:
+            weights = job._sample_weight
+            self._sample_weight = &weights[0]
+        if job._balance is not None:
+            codes, self._stride = job._balance
+            self._codes = &codes[0, 0]
+            self._n_outputs = codes.shape[1]
+            self._counts = <w_t*>self._workspace.take(self._stride, sizeof(w_t))
+            self._drawn = <w_t*>self._workspace.take(job._dataset.view.n_samples, sizeof(w_t))
+        self._kept = (job._seeds, job._sample_weight, job._balance)
+
+    cdef void grow_tree(self, idx_t t) noexcept with gil:
+        """Grow tree t into the job's list, or record what went wrong.
+
+        The GIL is held only to begin and to hand over the finished tree.
+        """
+        if self._job._stop:
+            return
+        try:
+            with nogil:
+                self._weigh_rows(t)
+                seed_state(&self._rng, self._seeds[t], GROWTH_STREAM)
+                self._builder.begin_tree(&self._rng)
+                self._builder.grow()
+            if not self._job._stop:
+                self._job.trees[t] = self._finish()
+                self._job.n_done += 1
+        except BaseException as error:
+            # Raised once, after the loop; the other threads end soon.
+            self._job.error = self._job.error or error
+            self._job._stop = 1
+
+    cdef void _weigh_rows(self, idx_t t) noexcept nogil:
+        """Fill the builder's row weights: bootstrap, sample and class weights."""
+        cdef idx_t n = self._job._dataset.view.n_samples
+        cdef w_t* weight = self._builder.index.weight
+        cdef idx_t i
+        if self._job._n_bootstrap > 0:
+            draw_bootstrap(self._seeds[t], n, self._job._n_bootstrap, weight)
+        else:
+            for i in range(n):
+                weight[i] = 1.0
+        if self._codes != NULL:
+            memcpy(self._drawn, weight, n * sizeof(w_t))
+            balance_classes(self._codes, n, self._n_outputs, self._stride, self._drawn,
+                            self._counts, weight)
+        if self._sample_weight != NULL:
+            for i in range(n):
+                weight[i] *= self._sample_weight[i]
+
+    cdef object _finish(self):
+        """The grown nodes as a Tree."""
+        arrays = self._builder.store.to_arrays()
+        n_classes = self._job._n_classes
+        n_nodes = len(arrays["threshold"])
+        arrays["value"] = arrays["value"].reshape(n_nodes, len(n_classes), -1)
+        return Tree.from_arrays(
+            n_features=self._job._dataset.n_features,
+            n_outputs=len(n_classes),
+            n_classes=n_classes,
+            **arrays,
+        )
+
+
+def grow_trees(Dataset dataset, Criterion criterion, Splitter splitter, rule, *, seeds,
+               sample_weight=None, n_bootstrap=0, balance_subsample=False, n_threads=1,
+               verbose=0, desc="growing"):
+    """Grow one tree for each seed.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    criterion : Criterion
+        Holds the targets; cloned for each thread.
+    splitter : Splitter
+        Cloned for each thread.
+    rule : GrowthRule
+    seeds : uint32 ndarray of shape (n_trees,)
+        A tree depends on its seed and on nothing else that is random.
+    sample_weight : float64 ndarray of shape (n_samples,), optional
+        Rows of weight zero do not take part.
+    n_bootstrap : int, default=0
+        Rows drawn with replacement for each tree; 0 to use every row once.
+    balance_subsample : bool, default=False
+        Whether to weigh classes inversely to their frequency in each tree's sample.
+    n_threads : int, default=1
+    verbose : int, default=0
+        1 shows a progress bar.
+    desc : str
+        Label of the progress bar.
+
+    Returns
+    -------
+    list of Tree
+
+    Raises
+    ------
+    KeyboardInterrupt
+        On Ctrl-C, within about a second; nothing keeps running.
+    """
+    balance = None
+    n_classes = np.ones(criterion.n_outputs, dtype=np.int64)
+    if isinstance(criterion, ClassCriterion):
+        codes, n_classes = criterion.classes()
+        if balance_subsample:
+            balance = codes, int(n_classes.max())
+    if len(seeds) == 0:
+        return []
+    n_threads = max(1, min(n_threads, len(seeds)))
+    job = GrowthJob(dataset, seeds, sample_weight, n_bootstrap, balance, n_classes)
+    watch = Watch(job, len(seeds), desc, verbose)
+    try:
+        call_detached(job.run, criterion, splitter, rule, n_threads, watch=watch)
+    finally:
+        watch.close()
+    return job.trees

@@ -1,0 +1,21 @@
+# The frame of an axis split; AxisRandomSplitter replaces how a column's cut is chosen.
+
+from libc.stdint cimport uint32_t, uint64_t
+
+from obtree.core.types cimport idx_t
+from obtree.criterion.base cimport Cut, ScanLimits
+from obtree.splitter.base cimport NodeTask, SplitResult, Splitter
+from obtree.splitter.candidates cimport Candidates
+
+
+cdef class AxisSplitter(Splitter):
+    cdef Candidates pool
+    cdef uint32_t* codes      # (n_samples) ranks of the node's rows
+    cdef uint64_t* words      # (n_samples) sorted (rank, position)
+    cdef uint64_t* spare      # (n_samples)
+
+    cdef bint scan_column(self, const NodeTask* task, idx_t j, uint32_t low, uint32_t high,
+                          const ScanLimits* limits, Cut* best) except -1 nogil
+    cdef void rotate_missing(self, idx_t n, uint32_t missing_key) noexcept nogil
+    cdef void write_plane(self, const NodeTask* task, idx_t j, uint32_t base, const Cut* best,
+                          bint missing_left, SplitResult* out) noexcept nogil

@@ -1,0 +1,60 @@
+# The contract between a splitter and the rest of obtree.
+#
+# A splitter *proposes* a hyperplane for a node; the builder *applies* it. The splitter
+# never re-orders rows, never decides where a node is stored, and keeps no memory of
+# nodes but what it returns in SplitResult.inherited.
+#
+#     bind         once per worker thread    GIL held, may raise; take scratch here
+#     begin_tree   once per tree             no GIL
+#     node_split   once per node             no GIL; returns FOUND, LEAF or -1 (error)
+#
+# Everything random comes from the generator given to begin_tree, so that a tree
+# depends on its seed alone.
+
+from libc.stdint cimport int8_t, int64_t
+
+from obtree.core.memory cimport Workspace
+from obtree.core.random cimport RandState
+from obtree.core.types cimport feature_t, idx_t, row_t, w_t
+from obtree.criterion.base cimport Criterion, ScanLimits
+from obtree.data.dataset cimport DataView
+from obtree.data.hyperplane cimport Hyperplane
+
+
+cdef struct SplitSettings:
+    # The same for every node of a tree.
+    idx_t max_features        # candidate directions a node, 1..n_features
+    const int8_t* monotonic   # n_features signs, NULL when there are no constraints
+    const volatile int* stop  # becomes non-zero when the user interrupts: return LEAF soon
+
+
+cdef struct NodeTask:
+    const row_t* rows         # IN, n rows of X, ascending; the criterion is loaded with them
+    idx_t n
+    idx_t depth
+    const w_t* weight         # IN, by row of X
+    ScanLimits limits         # leaf sizes, and bounds of monotonic constraints
+    # What the parent's SplitResult.inherited said, in depth-first growth: parents come
+    # before children, and a left subtree is finished before the right one begins. Zero
+    # at the root, and at every node of best-first growth.
+    int64_t inherited
+
+
+cdef struct SplitResult:
+    Hyperplane plane          # OUT; room for n_features terms
+    # OUT: for an axis split of an encoded column, the last rank that goes left (the
+    # builder then need not read X); -1 otherwise.
+    int64_t rank_cut
+    int64_t inherited         # OUT: handed to both children as NodeTask.inherited
+
+
+cdef class Splitter:
+    cdef const DataView* view
+    cdef Criterion criterion
+    cdef const SplitSettings* settings
+    cdef RandState* rng
+
+    cdef int bind(self, const DataView* view, Criterion criterion,
+                  const SplitSettings* settings, Workspace workspace) except -1
+    cdef int begin_tree(self, RandState* rng) except -1 nogil
+    cdef int node_split(self, const NodeTask* task, SplitResult* out) except -1 nogil

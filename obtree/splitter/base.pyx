@@ -1,0 +1,111 @@
+"""Base class of all splitters.
+
+Subclass it in Cython, write `node_split` (and `bind` when scratch is needed), and pass
+an object of the new class as ``splitter=``. ``base.pxd`` has the contract.
+"""
+
+import inspect
+
+from obtree.core.memory cimport Workspace
+from obtree.core.random cimport RandState
+from obtree.core.types cimport ABI_VERSION as _ABI_VERSION
+from obtree.criterion.base cimport Criterion
+from obtree.data.dataset cimport DataView
+
+ABI_VERSION = _ABI_VERSION
+
+
+cdef class Splitter:
+    """Proposes a hyperplane for each node of a tree.
+
+    A splitter object holds parameters only. Every worker thread works on a clone of
+    it, so an object may be shared between estimators and used from several threads.
+
+    The parameters are the arguments of the subclass's ``__init__``; each must be
+    readable as an attribute of the same name.
+    """
+
+    #: Whether the splitter can honour ``monotonic_cst``.
+    supports_monotonic = False
+    #: Whether the splitter reads feature values and not only ranks.
+    needs_rows = False
+
+    @classmethod
+    def _parameter_names(cls):
+        signature = inspect.signature(cls.__init__)
+        return sorted(
+            name for name, parameter in signature.parameters.items()
+            if name != "self" and parameter.kind in (parameter.KEYWORD_ONLY,
+                                                     parameter.POSITIONAL_OR_KEYWORD)
+        )
+
+    def get_params(self, deep=True):
+        """Parameters of the splitter, as scikit-learn's estimators give theirs.
+
+        Parameters
+        ----------
+        deep : bool, default=True
+            Ignored; a splitter holds no other estimators.
+
+        Returns
+        -------
+        dict
+        """
+        return {name: getattr(self, name) for name in self._parameter_names()}
+
+    def set_params(self, **params):
+        """Change parameters; all are checked again.
+
+        Returns
+        -------
+        Splitter
+            The object itself.
+        """
+        unknown = sorted(set(params) - set(self._parameter_names()))
+        if unknown:
+            raise ValueError(
+                f"{type(self).__name__} has no parameter {unknown[0]!r}; "
+                f"expected one of {self._parameter_names()}"
+            )
+        self.__init__(**{**self.get_params(), **params})
+        return self
+
+    def clone(self):
+        """A new splitter with the same parameters."""
+        return type(self)(**self.get_params())
+
+    def __sklearn_clone__(self):
+        return self.clone()
+
+    def __reduce__(self):
+        return _rebuild, (type(self), self.get_params())
+
+    def __repr__(self):
+        params = ", ".join(f"{name}={value!r}" for name, value in self.get_params().items())
+        return f"{type(self).__name__}({params})"
+
+    def __eq__(self, other):
+        return type(self) is type(other) and self.get_params() == other.get_params()
+
+    def __hash__(self):
+        return hash((type(self), repr(self)))
+
+    cdef int bind(self, const DataView* view, Criterion criterion,
+                  const SplitSettings* settings, Workspace workspace) except -1:
+        """Remember what the worker lends; subclasses call this and take their scratch."""
+        self.view = view
+        self.criterion = criterion
+        self.settings = settings
+        return 0
+
+    cdef int begin_tree(self, RandState* rng) except -1 nogil:
+        self.rng = rng
+        return 0
+
+    cdef int node_split(self, const NodeTask* task, SplitResult* out) except -1 nogil:
+        with gil:
+            raise NotImplementedError(f"{type(self).__name__} must implement node_split")
+
+
+def _rebuild(cls, params):
+    return cls(**params)

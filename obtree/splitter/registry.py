@@ -1,0 +1,49 @@
+"""Splitters by name."""
+
+from obtree.core.names import unknown_name
+from obtree.splitter.axis import AxisSplitter
+from obtree.splitter.axis_random import AxisRandomSplitter
+from obtree.splitter.base import Splitter
+
+_SPLITTERS = {"axis": AxisSplitter, "axis_random": AxisRandomSplitter}
+
+
+def available():
+    """Names of the known splitters and what each does, in one line.
+
+    Returns
+    -------
+    dict of str to str
+
+    Examples
+    --------
+    >>> from obtree.splitter import available
+    >>> available()["axis"]
+    'Exact best split of one feature.'
+    """
+    return {name: cls.__doc__.strip().splitlines()[0] for name, cls in _SPLITTERS.items()}
+
+
+def resolve_splitter(splitter):
+    """Turn what a user passed as ``splitter=`` into a splitter object.
+
+    Parameters
+    ----------
+    splitter : str, Splitter or subclass of Splitter
+
+    Returns
+    -------
+    Splitter
+    """
+    if isinstance(splitter, Splitter):
+        return splitter
+    if isinstance(splitter, type) and issubclass(splitter, Splitter):
+        return splitter()
+    if isinstance(splitter, str):
+        if splitter not in _SPLITTERS:
+            raise ValueError(unknown_name("splitter", splitter, _SPLITTERS))
+        return _SPLITTERS[splitter]()
+    raise TypeError(
+        f"splitter must be a name, a Splitter object or a Splitter class, got {splitter!r} "
+        f"of type {type(splitter).__name__}"
+    )

@@ -1,0 +1,65 @@
+# PackedForest: the nodes of several trees, laid out for walking.
+
+from libc.stdint cimport int32_t, int64_t, uint32_t
+
+from obtree.core.dispatch cimport NarrowNode, WideNode
+from obtree.core.types cimport feature_t, idx_t
+
+# How many rows the narrow layout keeps side by side (OBTREE_LANES in traverse.h).
+cdef enum:
+    LANES = 16
+
+
+cdef struct PackedView:
+    idx_t n_trees
+    idx_t n_features
+    idx_t n_values                # n_outputs * max_n_classes
+    bint narrow                   # which of the two node types is in use
+    bint has_oblique              # some node has several terms or a weight other than 1
+    int32_t shift
+    uint32_t mask
+    const NarrowNode* narrow_nodes
+    const WideNode* wide_nodes
+    const int64_t* start          # n_trees + 1: first slot of each tree; its root is slot 1
+    const int32_t* n_sure         # n_trees: steps that most rows need at least
+    const int32_t* node_id        # by slot: the node's number in the Tree
+    const int64_t* vector_start   # n_trees + 1: first leaf vector of each tree
+    const int64_t* planes         # oblique node k: first term and end of its terms
+    const feature_t* term_feature
+    const double* term_weight
+
+
+cdef class PackedForest:
+    cdef PackedView view
+    cdef readonly idx_t n_outputs
+    cdef readonly idx_t max_n_classes
+    cdef readonly object vectors  # (n_vectors, n_values) float64: values of leaves not pure
+    cdef object _nodes
+    cdef int64_t[::1] _start
+    cdef int32_t[::1] _n_sure
+    cdef int32_t[::1] _node_id
+    cdef int64_t[::1] _vector_start
+    cdef int64_t[::1] _term_start
+    cdef int64_t[:, ::1] _planes
+    cdef idx_t _n_planes
+    cdef feature_t[::1] _term_feature
+    cdef double[::1] _term_weight
+    cdef int _pack_tree(self, tree, idx_t t, int32_t[::1] position, int32_t[::1] depth,
+                        int32_t[::1] stack, list vectors) except -1
+
+
+cdef inline bint read_leaf(const PackedView* view, idx_t slot, idx_t* number) noexcept nogil:
+    """What the leaf in this slot holds: False and a class, or True and a leaf vector.
+
+    The slot's threshold is a quiet NaN; the number is in its low bits and the sign says
+    which of the two it is.
+    """
+    cdef uint32_t bits
+    cdef int64_t wide_bits
+    if view.narrow:
+        bits = (<const uint32_t*>&view.narrow_nodes[slot].threshold)[0]
+        number[0] = bits & 0x3FFFFF
+        return bits >> 31
+    wide_bits = (<const int64_t*>&view.wide_nodes[slot].threshold)[0]
+    number[0] = wide_bits & 0xFFFFFFFF
+    return wide_bits < 0

@@ -1,0 +1,277 @@
+"""Nodes of several trees, laid out for walking.
+
+Two layouts. *Narrow*: 8 bytes a node, for trees whose every split is on one feature with
+weight 1. The threshold is rounded *down* to float32, so that x <= threshold keeps its
+truth for every float32 x; child and feature share one word. *Wide*: 16 bytes a node, with
+a float64 threshold and any number of terms; it serves whenever one tree exceeds what
+the narrow layout can hold (bits for children and features, leaf vectors).
+
+Both keep the two children of a node in neighbouring slots, and a few generations of a
+family close together, so that a walk touches few cache lines. Slot 0 of a tree is
+unused and its root is slot 1: pairs then never straddle a cache line.
+
+A leaf that is pure keeps its class in its own slot; only other leaves have a vector.
+"""
+
+import numpy as np
+
+from libc.math cimport INFINITY, nextafterf
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
+
+from obtree.core.dispatch cimport NarrowNode, WideNode
+from obtree.core.types cimport feature_t, idx_t
+
+cdef enum:
+    FAMILY = 7                    # pairs kept together: three generations, two cache lines
+    FLAG_BITS = 3                 # below the feature in NarrowNode.packed, see traverse.h
+    MAX_NARROW_FEATURES = 8192    # sixteen rows of that many features fill half a megabyte
+    NARROW_NUMBER_BITS = 22       # what a float32 NaN can carry
+
+# A leaf at this quantile of depth ends the steps that are taken without looking.
+SURE_QUANTILE = 0.1
+
+
+cdef float round_down(double threshold) noexcept nogil:
+    """The largest float32 that does not exceed the threshold."""
+    cdef float rounded = <float>threshold
+    if <double>rounded > threshold:
+        rounded = nextafterf(rounded, <float>-INFINITY)
+    return rounded
+
+
+cdef idx_t place_nodes(const int32_t[::1] left, const int32_t[::1] right, int32_t[::1] position,
+                       int32_t[::1] depth, int32_t[::1] stack) noexcept nogil:
+    """Give every node a slot. Returns how many were reached, or -1 if two paths meet.
+
+    Families are placed depth first; inside a family, generation by generation.
+    """
+    cdef int32_t family[2 * FAMILY + 1]
+    cdef idx_t n_nodes = left.shape[0]
+    cdef idx_t n_stack = 0
+    cdef idx_t head, tail, n_pairs
+    cdef int32_t node, a, b
+    cdef int32_t slot = 2
+    position[:] = 0
+    position[0] = 1
+    depth[0] = 0
+    if left[0] != -1:
+        stack[0] = 0
+        n_stack = 1
+    while n_stack > 0:
+        n_stack -= 1
+        family[0] = stack[n_stack]
+        head = 0
+        tail = 1
+        n_pairs = 0
+        while head < tail and n_pairs < FAMILY:
+            node = family[head]
+            head += 1
+            a = left[node]
+            b = right[node]
+            if (a < 0 or a >= n_nodes or b < 0 or b >= n_nodes or a == b
+                    or position[a] != 0 or position[b] != 0):
+                return -1
+            position[a] = slot
+            position[b] = slot + 1
+            slot += 2
+            n_pairs += 1
+            depth[a] = depth[b] = depth[node] + 1
+            if left[a] != -1:
+                family[tail] = a
+                tail += 1
+            if left[b] != -1:
+                family[tail] = b
+                tail += 1
+        while tail > head:
+            tail -= 1
+            stack[n_stack] = family[tail]
+            n_stack += 1
+    return slot - 1
+
+
+cdef int32_t find_pure_class(const double* value, idx_t n_classes) noexcept nogil:
+    """The class that has the whole leaf, or -1."""
+    cdef int32_t found = -1
+    cdef idx_t k
+    for k in range(n_classes):
+        if value[k] == 0.0:
+            continue
+        if value[k] != 1.0 or found >= 0:
+            return -1
+        found = <int32_t>k
+    return found
+
+
+def has_unit_terms(tree):
+    """Whether every split of the tree is on one feature with weight 1."""
+    n_internal = tree.node_count - tree.n_leaves
+    return tree.term_weight.size == n_internal and bool((tree.term_weight == 1.0).all())
+
+
+def fits_narrow(tree, shift):
+    """Whether a tree of unit terms can use the narrow layout."""
+    return (
+        tree.n_features <= MAX_NARROW_FEATURES
+        and tree.node_count < 1 << (32 - shift)
+        and max(tree.n_leaves, tree.value.shape[2]) <= 1 << NARROW_NUMBER_BITS
+    )
+
+
+def count_sure_steps(tree, depth):
+    """Steps that nine rows in ten need, judged by the training weights."""
+    leaf = tree.children_left == -1
+    reached = np.cumsum(np.bincount(depth[leaf], weights=tree.weighted_n_node_samples[leaf]))
+    return int(np.searchsorted(reached, SURE_QUANTILE * reached[-1])) if reached[-1] > 0 else 0
+
+
+cdef class PackedForest:
+    """Packed nodes of trees that share features, outputs and classes."""
+
+    def __init__(self, trees):
+        first = trees[0]
+        self.n_outputs = first.n_outputs
+        self.max_n_classes = first.value.shape[2]
+        for tree in trees:
+            if (tree.n_features != first.n_features
+                    or tree.n_classes.tolist() != first.n_classes.tolist()):
+                raise ValueError("trees of one predictor must share n_features and n_classes")
+        self.view.n_trees = len(trees)
+        self.view.n_features = first.n_features
+        self.view.n_values = self.n_outputs * self.max_n_classes
+        plain = [has_unit_terms(tree) for tree in trees]
+        self.view.has_oblique = not all(plain)
+        self.view.shift = FLAG_BITS + max(int(first.n_features - 1).bit_length(), 1)
+        self.view.mask = (1 << self.view.shift) - (1 << FLAG_BITS)
+        self.view.narrow = all(plain) and all(
+            fits_narrow(tree, self.view.shift) for tree in trees
+        )
+        self._allocate(trees)
+
+        longest = max(tree.node_count for tree in trees)
+        scratch = np.empty((3, longest), dtype=np.int32)
+        vectors = []
+        for t, tree in enumerate(trees):
+            n_nodes = tree.node_count
+            self._pack_tree(
+                tree, t, scratch[0, :n_nodes], scratch[1, :n_nodes], scratch[2, :n_nodes], vectors
+            )
+        self.vectors = np.concatenate(vectors)
+
+    def _allocate(self, trees):
+        """Storage of the nodes: trees begin at cache lines."""
+        start = np.zeros(len(trees) + 1, dtype=np.int64)
+        start[1:] = np.cumsum([(tree.node_count + 8) // 8 * 8 for tree in trees])
+        item = sizeof(NarrowNode) if self.view.narrow else sizeof(WideNode)
+        buffer = np.zeros(int(start[-1]) * item + 64, dtype=np.uint8)
+        lead = -buffer.ctypes.data % 64
+        self._nodes = buffer[lead:]
+        self._start = start
+        self._n_sure = np.zeros(len(trees), dtype=np.int32)
+        self._node_id = np.zeros(int(start[-1]), dtype=np.int32)
+        self._vector_start = np.zeros(len(trees) + 1, dtype=np.int64)
+        self.view.start = &self._start[0]
+        self.view.n_sure = &self._n_sure[0]
+        self.view.node_id = &self._node_id[0]
+        self.view.vector_start = &self._vector_start[0]
+        cdef unsigned char[::1] nodes = self._nodes
+        if self.view.narrow:
+            self.view.narrow_nodes = <const NarrowNode*>&nodes[0]
+            self.view.wide_nodes = NULL
+        else:
+            self.view.narrow_nodes = NULL
+            self.view.wide_nodes = <const WideNode*>&nodes[0]
+        if self.view.has_oblique:
+            self._share_terms(trees)
+
+    def _share_terms(self, trees):
+        """The terms of all trees one after the other, and room for their planes."""
+        term_start = np.zeros(len(trees) + 1, dtype=np.int64)
+        term_start[1:] = np.cumsum([tree.term_feature.size for tree in trees])
+        n_internal = sum(tree.node_count - tree.n_leaves for tree in trees)
+        self._term_start = term_start
+        self._term_feature = np.concatenate([tree.term_feature for tree in trees])
+        self._term_weight = np.concatenate([tree.term_weight for tree in trees])
+        self._planes = np.zeros((n_internal, 2), dtype=np.int64)
+        self._n_planes = 0
+        self.view.planes = &self._planes[0, 0]
+        self.view.term_feature = &self._term_feature[0]
+        self.view.term_weight = &self._term_weight[0]
+
+    cdef int _pack_tree(self, tree, idx_t t, int32_t[::1] position, int32_t[::1] depth,
+                        int32_t[::1] stack, list vectors) except -1:
+        cdef const int32_t[::1] left = tree.children_left
+        cdef const int32_t[::1] right = tree.children_right
+        cdef const double[::1] threshold = tree.threshold
+        cdef const unsigned char[::1] missing_left = tree.missing_go_left
+        cdef const int64_t[::1] term_ptr = tree.term_ptr
+        cdef const int32_t[::1] term_feature = tree.term_feature
+        cdef const double[::1] term_weight = tree.term_weight
+        cdef const double[:, :, ::1] value = tree.value
+        cdef idx_t n_nodes = left.shape[0]
+        cdef NarrowNode* narrow = NULL
+        cdef WideNode* wide = NULL
+        cdef idx_t node
+        cdef int32_t slot, pure
+        cdef int32_t child
+        cdef int32_t n_vectors = 0
+        cdef int32_t n_features = <int32_t>self.view.n_features
+        cdef uint32_t number
+        cdef uint64_t wide_bits
+        cdef bint may_be_pure = self.n_outputs == 1 and self.max_n_classes > 1
+
+        if place_nodes(left, right, position, depth, stack) != n_nodes:
+            raise ValueError(f"tree {t}: its nodes do not form one tree")
+        for node in range(term_feature.shape[0]):
+            if term_feature[node] < 0 or term_feature[node] >= n_features:
+                raise ValueError(f"tree {t}: term_feature {term_feature[node]} is out of range")
+        if self.view.narrow:
+            narrow = <NarrowNode*>self.view.narrow_nodes + self._start[t]
+        else:
+            wide = <WideNode*>self.view.wide_nodes + self._start[t]
+
+        # The stack has done its work: it now takes the numbers of the leaves with vectors.
+        for node in range(n_nodes):
+            slot = position[node]
+            self._node_id[self._start[t] + slot] = <int32_t>node
+            if left[node] == -1:
+                pure = -1
+                if may_be_pure:
+                    pure = find_pure_class(&value[node, 0, 0], self.max_n_classes)
+                number = <uint32_t>pure if pure >= 0 else <uint32_t>n_vectors
+                if pure < 0:
+                    stack[n_vectors] = <int32_t>node
+                    n_vectors += 1
+                if self.view.narrow:
+                    narrow[slot].packed = <uint32_t>(slot - 1) << self.view.shift
+                    number |= <uint32_t>0x7FC00000 if pure >= 0 else <uint32_t>0xFFC00000
+                    (<uint32_t*>&narrow[slot].threshold)[0] = number
+                else:
+                    wide[slot].child = <uint32_t>(slot - 1) << 1
+                    wide[slot].feature = 0
+                    wide_bits = (<uint64_t>0x7FF8 if pure >= 0 else <uint64_t>0xFFF8) << 48
+                    (<uint64_t*>&wide[slot].threshold)[0] = wide_bits | number
+                continue
+            child = position[left[node]]
+            if self.view.narrow:
+                narrow[slot].packed = (
+                    <uint32_t>child << self.view.shift
+                    | <uint32_t>term_feature[term_ptr[node]] << FLAG_BITS
+                    | (missing_left[node] != 0)
+                )
+                narrow[slot].threshold = round_down(threshold[node])
+                continue
+            wide[slot].threshold = threshold[node]
+            wide[slot].child = <uint32_t>child << 1 | (missing_left[node] != 0)
+            if (term_ptr[node + 1] - term_ptr[node] == 1
+                    and term_weight[term_ptr[node]] == 1.0):
+                wide[slot].feature = term_feature[term_ptr[node]]
+            else:
+                wide[slot].feature = ~<int32_t>self._n_planes
+                self._planes[self._n_planes, 0] = self._term_start[t] + term_ptr[node]
+                self._planes[self._n_planes, 1] = self._term_start[t] + term_ptr[node + 1]
+                self._n_planes += 1
+
+        self._vector_start[t + 1] = self._vector_start[t] + n_vectors
+        vectors.append(tree.value.reshape(n_nodes, -1)[np.asarray(stack[:n_vectors])])
+        self._n_sure[t] = count_sure_steps(tree, np.asarray(depth))
+        return 0

@@ -1,0 +1,369 @@
+"""Routing rows through trees, and combining what the leaves hold.
+
+Rows are cut into blocks. A block is converted to float32 once, goes through every tree
+while it stays in the second-level cache, and adds up in its own rows of the result:
+trees always add in index order, so the number of threads changes nothing. Loops over
+blocks run in parallel; a block allocates nothing. One row, or a few, take a path of
+their own that keeps several trees in flight instead of several rows.
+"""
+
+import numpy as np
+
+cimport numpy as cnp
+from cython.parallel cimport prange, threadid
+from libc.stdint cimport int32_t, int64_t, uint32_t
+
+from obtree.core.dispatch cimport WideNode, kernels
+from obtree.core.types cimport X_t, idx_t
+from obtree.data.hyperplane cimport project_row
+from obtree.tree.pack cimport LANES, PackedForest, PackedView, read_leaf
+from obtree.tree.rows cimport RowView, Rows, clear_block, load_block, open_rows
+
+from obtree.core.threads import call_detached
+from obtree.tree.path import trace_paths
+
+cnp.import_array()
+
+cdef enum:
+    BLOCK_BYTES = 1 << 18         # rows of a block, with their results: half a common L2
+    MAX_BLOCK_ROWS = 4096
+    FEW_ROWS = 3                  # up to here trees are interleaved, not rows
+    STACK_TREES = 128             # trees walked per call then
+
+# The smallest probability that a product of trees sees: one tree that has never seen a
+# class at a leaf must not rule it out for the whole forest.
+PROBABILITY_FLOOR = 1e-6
+
+COMBINE = ("average", "vote", "product")
+
+
+cdef class Predictor:
+    """Prediction with a list of trees.
+
+    Parameters
+    ----------
+    trees : sequence of Tree
+        At least one; all with the same features, outputs and classes. Their nodes are
+        copied into a compact private form.
+    """
+
+    def __init__(self, trees):
+        trees = tuple(trees)
+        if not trees:
+            raise ValueError("a predictor needs at least one tree, got none")
+        self._trees = trees
+        self._forest = PackedForest(trees)
+
+    @property
+    def layout(self):
+        """``"narrow"`` or ``"wide"``: how the nodes are packed."""
+        return "narrow" if self._forest.view.narrow else "wide"
+
+    def predict(self, X, n_threads=1, combine="average"):
+        """Combine the values of the leaves that each row reaches.
+
+        Parameters
+        ----------
+        X : ndarray or scipy sparse matrix of shape (n_rows, n_features)
+            Read as float32, block by block; uint8, int16, float32 and float64 in any
+            memory order are read in place.
+        n_threads : int, default=1
+            Threads to share the rows. The result does not depend on it.
+        combine : {"average", "vote", "product"}, default="average"
+            ``"average"``: mean over the trees. ``"vote"``: share of the trees whose leaf
+            has most of a class (the first of equals). ``"product"``: normalised product
+            of the trees' probabilities, none of which counts as less than 1e-6.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_outputs, max_n_classes)
+        """
+        cdef PackedForest forest = self._forest
+        cdef Task task
+        cdef cnp.npy_intp shape[3]
+        tables = self._prepare(combine, &task)
+        shape[0] = X.shape[0] if hasattr(X, "shape") and len(X.shape) else len(X)
+        shape[1] = forest.n_outputs
+        shape[2] = forest.max_n_classes
+        cdef cnp.ndarray out = cnp.PyArray_ZEROS(3, shape, cnp.NPY_FLOAT64, 0)
+        task.out = <double*>cnp.PyArray_DATA(out)
+        self._run(X, n_threads, &task)
+        del tables
+        if combine == "product":
+            return normalise_logarithms(out, self._trees[0].n_classes)
+        return out
+
+    def apply(self, X, n_threads=1):
+        """Number of the leaf that each row reaches in each tree, int64 (n_rows, n_trees)."""
+        cdef Task task
+        cdef int64_t[:, ::1] leaves
+        task.reduction = NAME_LEAVES
+        n_rows = X.shape[0] if hasattr(X, "shape") and len(X.shape) else len(X)
+        result = np.empty((n_rows, self._forest.view.n_trees), dtype=np.int64)
+        if n_rows:
+            leaves = result
+            task.leaves = &leaves[0, 0]
+        self._run(X, n_threads, &task)
+        return result
+
+    def decision_path(self, X, n_threads=1):
+        """Nodes that each row passes.
+
+        Returns
+        -------
+        indicator : csr_matrix of shape (n_rows, n_nodes)
+            1 where a row passes a node; the nodes of tree t are the columns
+            ``n_nodes_ptr[t]:n_nodes_ptr[t + 1]``.
+        n_nodes_ptr : ndarray of shape (n_trees + 1,)
+        """
+        return trace_paths(self._trees, self.apply(X, n_threads))
+
+    cdef object _prepare(self, str combine, Task* task):
+        """Fill the task for a way of combining; returns what must outlive it."""
+        cdef PackedForest forest = self._forest
+        cdef cnp.ndarray vectors
+        if combine not in COMBINE:
+            raise ValueError(f"combine is {combine!r}; expected one of {', '.join(COMBINE)}")
+        if combine != "average" and forest.max_n_classes == 1 and (
+            self._trees[0].n_classes.max() == 1 and not self._trees[0].is_classifier
+        ):
+            raise ValueError(f"combine is {combine!r}; regression trees can only be averaged")
+        task.reduction = ADD_VALUES
+        task.pure_hit = 1.0
+        task.pure_miss = 0.0
+        task.divisor = <double>forest.view.n_trees
+        task.n_outputs = forest.n_outputs
+        task.n_classes = forest.max_n_classes
+        task.votes = NULL
+        vectors = forest.vectors
+        if combine == "product":
+            if self._logarithms is None:
+                self._logarithms = np.log(np.maximum(forest.vectors, PROBABILITY_FLOOR))
+            vectors = self._logarithms
+            task.pure_hit = 0.0
+            task.pure_miss = np.log(PROBABILITY_FLOOR)
+            task.divisor = 1.0
+        elif combine == "vote":
+            if self._votes is None:
+                shape = (-1, forest.n_outputs, forest.max_n_classes)
+                self._votes = forest.vectors.reshape(shape).argmax(axis=2).astype(np.int32)
+            task.reduction = ADD_VOTES
+            task.votes = <const int32_t*>cnp.PyArray_DATA(<cnp.ndarray>self._votes)
+        task.vectors = <const double*>cnp.PyArray_DATA(vectors)
+        return vectors
+
+    cdef int _run(self, X, idx_t n_threads, Task* task) except -1:
+        """Route the rows of X, in this thread or in several."""
+        cdef PackedView* view = &self._forest.view
+        cdef Rows rows = open_rows(X, view.n_features)
+        cdef idx_t n_rows = rows.view.n_rows
+        cdef idx_t block_rows = choose_block_rows(view, n_rows, n_threads)
+        cdef idx_t n_blocks = (n_rows + block_rows - 1) // block_rows
+        cdef idx_t x_size, lists_size, n_workers
+        if n_threads < 1:
+            raise ValueError(f"n_threads is {n_threads}; expected at least 1")
+        if n_rows == 0:
+            return 0
+        n_workers = min(n_threads, n_blocks)
+        # One buffer, a slice per worker: 32-bit items, slices on separate cache lines.
+        x_size = (block_rows * view.n_features + 15) // 16 * 16
+        lists_size = (4 * block_rows + 15) // 16 * 16
+        cdef cnp.npy_intp size = n_workers * (x_size + lists_size)
+        cdef cnp.ndarray buffer = cnp.PyArray_ZEROS(1, &size, cnp.NPY_FLOAT32, 0)
+        cdef X_t* base = <X_t*>cnp.PyArray_DATA(buffer)
+        cdef Job job
+        job.view = view
+        job.rows = &rows.view
+        job.task = task
+        job.base = base
+        job.x_size = x_size
+        job.worker_size = x_size + lists_size
+        job.block_rows = block_rows
+        job.n_blocks = n_blocks
+        job.n_workers = n_workers
+        if n_workers == 1:
+            with nogil:
+                run_blocks_serial(&job)
+        else:
+            call_detached(run_blocks_detached, <size_t>&job)
+        return 0
+
+
+cdef struct Job:
+    const PackedView* view
+    const RowView* rows
+    const Task* task
+    X_t* base
+    idx_t x_size
+    idx_t worker_size
+    idx_t block_rows
+    idx_t n_blocks
+    idx_t n_workers
+
+
+def normalise_logarithms(sums, n_classes):
+    """Probabilities from sums of logarithms, output by output, without underflow."""
+    result = np.zeros_like(sums)
+    for output, n in enumerate(n_classes):
+        scores = sums[:, output, :n]
+        scores = np.exp(scores - scores.max(axis=1, keepdims=True))
+        result[:, output, :n] = scores / scores.sum(axis=1, keepdims=True)
+    return result
+
+
+cdef idx_t choose_block_rows(const PackedView* view, idx_t n_rows, idx_t n_threads) noexcept:
+    """Rows of a block: half of the cache, and work for every thread."""
+    cdef idx_t row_bytes = 4 * view.n_features + 8 * view.n_values + 16
+    cdef idx_t least = LANES if view.narrow else 1
+    cdef idx_t share = (n_rows + n_threads - 1) // n_threads
+    cdef idx_t block_rows = min(<idx_t>(BLOCK_BYTES // row_bytes), <idx_t>MAX_BLOCK_ROWS)
+    block_rows = max(min(block_rows, share), least)
+    return (block_rows + least - 1) // least * least
+
+
+def run_blocks_detached(size_t address):
+    """Run a job in parallel; called in a thread of its own."""
+    cdef const Job* job = <const Job*>address
+    with nogil:
+        run_blocks(job)
+
+
+cdef void run_blocks_serial(const Job* job) noexcept nogil:
+    cdef idx_t block
+    for block in range(job.n_blocks):
+        run_block(job, block, 0)
+
+
+cdef void run_blocks(const Job* job) noexcept nogil:
+    cdef idx_t block
+    for block in prange(job.n_blocks, schedule="dynamic", num_threads=job.n_workers):
+        run_block(job, block, threadid())
+
+
+cdef void run_block(const Job* job, idx_t block, idx_t worker) noexcept nogil:
+    """Route one block of rows through every tree."""
+    cdef const PackedView* view = job.view
+    cdef const RowView* rows = job.rows
+    cdef const Task* task = job.task
+    cdef idx_t start = block * job.block_rows
+    cdef idx_t end = min(start + job.block_rows, rows.n_rows)
+    cdef idx_t n = end - start
+    cdef idx_t t
+    cdef bint missing
+    cdef X_t* x = job.base + worker * job.worker_size
+    cdef uint32_t* found = <uint32_t*>(x + job.x_size)
+    cdef uint32_t* lists = found + job.block_rows
+    if view.narrow and n <= FEW_ROWS and rows.data != NULL:
+        route_few_rows(job, start, end, x)
+        return
+    missing = load_block(rows, start, end, view.narrow, x)
+    for t in range(view.n_trees):
+        if view.narrow:
+            kernels().traverse_narrow(
+                view.narrow_nodes + view.start[t], x, n, view.n_features, view.shift,
+                view.mask, view.n_sure[t], missing, found, lists,
+            )
+        elif view.has_oblique:
+            walk_planes(view, t, x, n, found)
+        else:
+            kernels().traverse_wide(
+                view.wide_nodes + view.start[t], x, n, view.n_features, view.n_sure[t],
+                found, lists,
+            )
+        reduce_tree(view, task, t, start, n, found)
+    clear_block(rows, start, end, view.narrow, x)
+    finish_rows(view, task, start, end)
+
+
+cdef void route_few_rows(const Job* job, idx_t start, idx_t end, X_t* x) noexcept nogil:
+    """Route rows one by one, several trees in flight."""
+    cdef const PackedView* view = job.view
+    cdef uint32_t found[STACK_TREES]
+    cdef idx_t row, t, k, n
+    for row in range(start, end):
+        load_block(job.rows, row, row + 1, False, x)
+        t = 0
+        while t < view.n_trees:
+            n = min(view.n_trees - t, <idx_t>STACK_TREES)
+            kernels().traverse_trees(
+                view.narrow_nodes, view.start + t, n, x, view.shift, view.mask, found
+            )
+            for k in range(n):
+                reduce_tree(view, job.task, t + k, row, 1, found + k)
+            t += n
+    finish_rows(view, job.task, start, end)
+
+
+cdef void walk_planes(const PackedView* view, idx_t t, const X_t* x, idx_t n,
+                      uint32_t* found) noexcept nogil:
+    """found[r] = slot of the leaf row r reaches in a tree that has oblique nodes."""
+    cdef const WideNode* nodes = view.wide_nodes + view.start[t]
+    cdef const WideNode* node
+    cdef const int64_t* plane
+    cdef const X_t* row
+    cdef idx_t r
+    cdef double s
+    cdef bint left
+    for r in range(n):
+        row = x + r * view.n_features
+        node = nodes + 1
+        while node.threshold == node.threshold:
+            if node.feature >= 0:
+                s = <double>row[node.feature]
+            else:
+                plane = view.planes + 2 * <idx_t>~node.feature
+                s = project_row(
+                    view.term_feature + plane[0], view.term_weight + plane[0],
+                    plane[1] - plane[0], row, 1,
+                )
+            left = s <= node.threshold or (s != s and node.child & 1)
+            node = nodes + (node.child >> 1) + (not left)
+        found[r] = <uint32_t>(node - nodes)
+
+
+cdef void reduce_tree(const PackedView* view, const Task* task, idx_t t, idx_t start, idx_t n,
+                      const uint32_t* found) noexcept nogil:
+    """Add what the leaves of one tree hold to rows start:start + n of the result."""
+    cdef idx_t first = view.start[t]
+    cdef idx_t n_values = view.n_values
+    cdef idx_t r, k, number
+    cdef const double* vectors
+    cdef const int32_t* votes
+    cdef double* out
+    if task.reduction == NAME_LEAVES:
+        for r in range(n):
+            task.leaves[(start + r) * view.n_trees + t] = view.node_id[first + found[r]]
+        return
+    out = task.out + start * n_values
+    vectors = task.vectors + view.vector_start[t] * n_values
+    if task.reduction == ADD_VOTES:
+        votes = task.votes + view.vector_start[t] * task.n_outputs
+        for r in range(n):
+            if read_leaf(view, first + found[r], &number):
+                for k in range(task.n_outputs):
+                    out[k * task.n_classes + votes[number * task.n_outputs + k]] += 1.0
+            else:
+                out[number] += 1.0
+            out += n_values
+        return
+    for r in range(n):
+        if read_leaf(view, first + found[r], &number):
+            for k in range(n_values):
+                out[k] += vectors[number * n_values + k]
+        else:
+            if task.pure_miss != 0.0:
+                for k in range(n_values):
+                    if k != number:
+                        out[k] += task.pure_miss
+            out[number] += task.pure_hit
+        out += n_values
+
+
+cdef void finish_rows(const PackedView* view, const Task* task, idx_t start,
+                      idx_t end) noexcept nogil:
+    """Turn sums into means."""
+    cdef idx_t k
+    if task.reduction == NAME_LEAVES or task.divisor == 1.0:
+        return
+    for k in range(start * view.n_values, end * view.n_values):
+        task.out[k] /= task.divisor

@@ -1,0 +1,48 @@
+"""scikit-learn's own checks of every estimator."""
+
+import pytest
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from obtree import (
+    ObliqueForestClassifier,
+    ObliqueForestRegressor,
+    ObliqueTreeClassifier,
+    ObliqueTreeRegressor,
+)
+from obtree.criterion.registry import CLASSIFICATION, REGRESSION
+from obtree.splitter import available
+
+# What scikit-learn declares for its own random forests: a bootstrap of repeated rows
+# draws other rows than a bootstrap of weighted ones.
+BOOTSTRAP_FAILURES = {
+    "check_sample_weight_equivalence_on_dense_data": "a bootstrap draws rows, not weights",
+    "check_sample_weight_equivalence_on_sparse_data": "a bootstrap draws rows, not weights",
+}
+
+
+def list_expected_failures(estimator):
+    """Return the checks that a bootstrap cannot pass."""
+    return BOOTSTRAP_FAILURES if getattr(estimator, "bootstrap", False) else {}
+
+
+def list_estimators():
+    """Return every estimator with every splitter, and every criterion once."""
+    for splitter in available():
+        yield ObliqueTreeClassifier(splitter=splitter)
+        yield ObliqueTreeRegressor(splitter=splitter)
+        yield ObliqueForestClassifier(5, splitter=splitter)
+        yield ObliqueForestRegressor(5, splitter=splitter)
+    yield ObliqueForestClassifier(3, bootstrap=False, n_jobs=2)
+    yield ObliqueForestRegressor(3, bootstrap=False, n_jobs=2)
+    yield ObliqueForestClassifier(3, combine="product", max_leaf_nodes=6)
+    for criterion in CLASSIFICATION[1:]:
+        yield ObliqueTreeClassifier(criterion=criterion)
+    for criterion in REGRESSION[1:]:
+        if criterion != "poisson":  # the checks pass negative targets
+            yield ObliqueTreeRegressor(criterion=criterion)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.DataConversionWarning")
+@parametrize_with_checks(list(list_estimators()), expected_failed_checks=list_expected_failures)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
