@@ -128,10 +128,11 @@ def to_numbers(frame, path):
         if column.dtype.kind in "biuf":
             columns[name] = column
             continue
-        numbers = pandas.to_numeric(column, errors="coerce")
+        text = column.astype(object)  # a date would count as a number otherwise
+        numbers = pandas.to_numeric(text, errors="coerce")
         bad = np.flatnonzero((numbers.isna() & column.notna()).to_numpy(dtype=bool))
-        if bad.size or numbers.dtype.kind not in "biuf":
-            row = int(bad[0]) if bad.size else 0
+        if bad.size:
+            row = int(bad[0])
             raise CommandError(
                 f"{path}: column {name!r}, data row {row + 1}: {column.iloc[row]!r} is not a "
                 "number; encode text as numbers, or drop the column"

@@ -22,6 +22,9 @@ cdef extern from "simd/kernels.h":
         const char* name
         void (*gather_codes)(const void* codes, int32_t width, const int32_t* rows,
                              Py_ssize_t n, uint32_t* out, uint32_t* low, uint32_t* high) noexcept nogil
+        void (*gather_strided)(const void* codes, int32_t width, Py_ssize_t stride,
+                               const int32_t* rows, Py_ssize_t n, uint32_t* out,
+                               uint32_t* low, uint32_t* high) noexcept nogil
         void (*sort_codes)(const uint32_t* codes, Py_ssize_t n, uint32_t low, uint32_t high,
                            uint64_t* words, uint64_t* spare) noexcept nogil
         void (*sort_words)(uint64_t* words, Py_ssize_t n, uint64_t* spare) noexcept nogil

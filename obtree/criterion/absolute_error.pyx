@@ -88,7 +88,7 @@ cdef class AbsoluteError(Criterion):
             self._clear()
             for p in range(n):
                 self._add(k, p)
-            self._median[k] = self._descend(k, self._node_weight, NULL, NULL)
+            self._median[k] = self._descend(k, self._node_weight, NULL, NULL, NULL)
             for p in range(n):
                 loss += self._w[p] * fabs(self._y[rows[p] * self.n_outputs + k]
                                           - self._median[k])
@@ -204,10 +204,11 @@ cdef class AbsoluteError(Criterion):
             k += k & -k
 
     cdef double _descend(self, idx_t output, w_t weight, w_t* weight_below,
-                         double* sum_below) noexcept nogil:
+                         double* sum_below, double* lower) noexcept nogil:
         """The weighted median of the rows added, the mean of two when it falls between.
 
-        OUT (unless NULL): weight and weighted sum of the targets ranked below it.
+        OUT (unless NULL): weight and weighted sum of the targets ranked below the lower
+        of the two, and that target, which has the same loss as their mean.
         """
         cdef const y_t* targets = self._sorted + output * self._n
         cdef idx_t at = 0, step = self._top, next_rank
@@ -224,6 +225,7 @@ cdef class AbsoluteError(Criterion):
         if weight_below != NULL:
             weight_below[0] = below
             sum_below[0] = sums
+            lower[0] = median
         through = below + self._weight_at(at)
         if through == half:
             # Exactly half the weight lies at or below: average with the next row present.
@@ -260,11 +262,10 @@ cdef class AbsoluteError(Criterion):
     cdef double _total_loss(self, idx_t output, w_t weight) noexcept nogil:
         """Absolute error of the rows added, about their median (left in `_cut_median`)."""
         cdef w_t below = 0.0
-        cdef double sum_below = 0.0, total = 0.0
+        cdef double sum_below = 0.0, total = 0.0, lower = 0.0
         cdef idx_t k = self._n
-        cdef double median = self._descend(output, weight, &below, &sum_below)
+        self._cut_median = self._descend(output, weight, &below, &sum_below, &lower)
         while k > 0:
             total += self._sums_below[k]
             k -= k & -k
-        self._cut_median = median
-        return (median * below - sum_below) + ((total - sum_below) - median * (weight - below))
+        return (lower * below - sum_below) + ((total - sum_below) - lower * (weight - below))

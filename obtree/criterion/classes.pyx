@@ -12,7 +12,7 @@ from libc.string cimport memset
 
 from obtree.core.memory cimport Workspace
 from obtree.core.types cimport idx_t, row_t, w_t
-from obtree.criterion.base cimport Criterion, NodeStats
+from obtree.criterion.base cimport Criterion, NodeStats, ScanLimits
 
 
 cdef enum:
@@ -99,22 +99,33 @@ cdef class ClassCriterion(Criterion):
         value[0] = 1.0 - value[1]
 
     cdef bint prefers_bins(self, idx_t n, idx_t n_bins) noexcept nogil:
-        # Filling a bin costs a third of sorting and sweeping a row, and sweeping the
-        # bins costs about as much for a slot as that saves for a row.
-        return n_bins <= self.max_bins and n_bins * self.node.n_slots <= 2 * n
+        # Filling bins costs less for a row than sorting and sweeping it; sweeping the
+        # bins costs something for each slot, more where the criterion takes logarithms.
+        return n_bins <= self.max_bins and n_bins * self.node.n_slots <= self.slots_per_row * n
 
-    cdef void fill_bins(self, const uint32_t* codes, idx_t n, uint32_t low) noexcept nogil:
-        """Add the node's rows to `bins` and `bin_rows`, which are zero before."""
+    cdef const uint32_t* fill_bins(self, const uint32_t* codes, idx_t n, uint32_t low,
+                                   const ScanLimits* limits) noexcept nogil:
+        """Add the node's rows to `bins`; give the rows in each bin, NULL if not needed.
+
+        All bins are zero before.
+        """
         cdef const ClassNode* node = &self.node
-        cdef idx_t p, k, b
+        cdef w_t* bins = self.bins
+        cdef const int32_t* slot = node.slot
+        cdef const w_t* w = node.w
+        cdef idx_t p, k, n_slots = node.n_slots
+        if node.n_outputs == 1:
+            for p in range(n):
+                bins[(codes[p] - low) * n_slots + slot[p]] += w[p]
+        else:
+            for p in range(n):
+                for k in range(node.n_outputs):
+                    bins[(codes[p] - low) * n_slots + slot[p * node.n_outputs + k]] += w[p]
+        if limits.min_samples_leaf <= 1:
+            return NULL
         for p in range(n):
-            b = codes[p] - low
-            self.bin_rows[b] += 1
-            if node.n_outputs == 1:
-                self.bins[b * node.n_slots + node.slot[p]] += node.w[p]
-                continue
-            for k in range(node.n_outputs):
-                self.bins[b * node.n_slots + node.slot[p * node.n_outputs + k]] += node.w[p]
+            self.bin_rows[codes[p] - low] += 1
+        return self.bin_rows
 
     cdef void clear_bins(self, idx_t n_bins) noexcept nogil:
         memset(self.bins, 0, n_bins * self.node.n_slots * sizeof(w_t))

@@ -24,6 +24,9 @@ cdef class Entropy(ClassCriterion):
     cdef idx_t _n_table
     cdef EntropySums _sums
 
+    def __cinit__(self, *args):
+        self.slots_per_row = 0.5
+
     cdef int bind(self, Workspace workspace, idx_t max_rows) except -1:
         cdef idx_t x
         ClassCriterion.bind(self, workspace, max_rows)
@@ -57,12 +60,14 @@ cdef class Entropy(ClassCriterion):
 
     cdef int scan(self, const uint64_t* words, idx_t n, const ScanLimits* limits,
                   Cut* best) except -1 nogil:
-        sweep_words(&self._sums, &self.node, words, n, limits, best)
+        cdef EntropySums sums = self._sums
+        sweep_words(&sums, &self.node, words, n, limits, best)
         return 0
 
     cdef int scan_bins(self, const uint32_t* codes, idx_t n, uint32_t low, idx_t n_bins,
                        const ScanLimits* limits, Cut* best) except -1 nogil:
-        self.fill_bins(codes, n, low)
-        sweep_bins(&self._sums, &self.node, self.bins, self.bin_rows, n, n_bins, limits, best)
+        cdef EntropySums sums = self._sums
+        cdef const uint32_t* bin_rows = self.fill_bins(codes, n, low, limits)
+        sweep_bins(&sums, &self.node, self.bins, bin_rows, n, n_bins, limits, best)
         self.clear_bins(n_bins)
         return 0

@@ -11,6 +11,9 @@ from obtree.criterion.sweep cimport GiniSums, sweep_bins, sweep_words
 cdef class Gini(ClassCriterion):
     """Gini impurity, averaged over the outputs."""
 
+    def __cinit__(self, *args):
+        self.slots_per_row = 4.0
+
     cdef double impurity_of(self, const w_t* counts, w_t weight) noexcept nogil:
         cdef double squares = 0.0
         cdef idx_t s
@@ -27,7 +30,7 @@ cdef class Gini(ClassCriterion):
     cdef int scan_bins(self, const uint32_t* codes, idx_t n, uint32_t low, idx_t n_bins,
                        const ScanLimits* limits, Cut* best) except -1 nogil:
         cdef GiniSums sums
-        self.fill_bins(codes, n, low)
-        sweep_bins(&sums, &self.node, self.bins, self.bin_rows, n, n_bins, limits, best)
+        cdef const uint32_t* bin_rows = self.fill_bins(codes, n, low, limits)
+        sweep_bins(&sums, &self.node, self.bins, bin_rows, n, n_bins, limits, best)
         self.clear_bins(n_bins)
         return 0

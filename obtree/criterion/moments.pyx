@@ -9,7 +9,7 @@ from libc.string cimport memset
 
 from obtree.core.memory cimport Workspace
 from obtree.core.types cimport idx_t, row_t, w_t, y_t
-from obtree.criterion.base cimport Criterion, NodeStats
+from obtree.criterion.base cimport Criterion, NodeStats, ScanLimits
 
 cdef enum:
     MAX_BINS = 65536
@@ -23,7 +23,7 @@ cdef class MomentCriterion(Criterion):
     targets : float64 ndarray of shape (n_samples, n_outputs)
     """
 
-    def __cinit__(self):
+    def __cinit__(self, *args):
         self.centred = True
 
     def __init__(self, targets):
@@ -116,18 +116,32 @@ cdef class MomentCriterion(Criterion):
     cdef bint prefers_bins(self, idx_t n, idx_t n_bins) noexcept nogil:
         return n_bins <= self.max_bins and n_bins <= 2 * n
 
-    cdef void fill_bins(self, const uint32_t* codes, idx_t n, uint32_t low) noexcept nogil:
-        """Add the node's records to `bins` and `bin_rows`, which are zero before."""
+    cdef const uint32_t* fill_bins(self, const uint32_t* codes, idx_t n, uint32_t low,
+                                   const ScanLimits* limits) noexcept nogil:
+        """Add the node's records to `bins`; give the rows in each bin, NULL if not needed.
+
+        All bins are zero before.
+        """
         cdef idx_t width = 1 + self.n_outputs
         cdef const double* record = self.node.records
+        cdef double* bins = self.bins
         cdef double* sums
         cdef idx_t p, k
+        if width == 2:
+            for p in range(n):
+                sums = bins + 2 * <idx_t>(codes[p] - low)
+                sums[0] += record[2 * p]
+                sums[1] += record[2 * p + 1]
+        else:
+            for p in range(n):
+                sums = bins + (codes[p] - low) * width
+                for k in range(width):
+                    sums[k] += record[p * width + k]
+        if limits.min_samples_leaf <= 1:
+            return NULL
         for p in range(n):
-            sums = self.bins + (codes[p] - low) * width
             self.bin_rows[codes[p] - low] += 1
-            for k in range(width):
-                sums[k] += record[k]
-            record += width
+        return self.bin_rows
 
     cdef void clear_bins(self, idx_t n_bins) noexcept nogil:
         memset(self.bins, 0, n_bins * (1 + self.n_outputs) * sizeof(double))

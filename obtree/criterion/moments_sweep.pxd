@@ -3,7 +3,7 @@
 # Squared error, Friedman's improvement and Poisson deviance keep the same sums and
 # differ in what a cut is worth. The sweep is written once, specialised for each.
 
-from libc.math cimport INFINITY, log
+from libc.math cimport log
 from libc.stdint cimport uint32_t, uint64_t
 
 from obtree.core.sort cimport word_key, word_position
@@ -39,97 +39,151 @@ ctypedef fused score_t:
     PoissonScore
 
 
-cdef inline double score_moments(const score_t* kind, const MomentNode* node, w_t weight_left,
-                                 w_t weight_right) noexcept nogil:
-    cdef double score = 0.0, left, right
+cdef inline bint beats_moments(const score_t* kind, const MomentNode* node, const double* left,
+                               w_t weight_left, w_t weight_right, double* score) noexcept nogil:
+    """Whether a cut is worth more than *score, which it then replaces."""
+    cdef double numerator = 0.0, denominator = weight_left * weight_right, candidate = 0.0
+    cdef double right
     cdef idx_t k
     if score_t is SquaredScore:
+        # sum L^2 / W_L + sum R^2 / W_R on one denominator.
         for k in range(node.n_outputs):
-            left = node.left[k]
-            right = node.total[k] - left
-            score += left * left / weight_left + right * right / weight_right
-        return score
+            right = node.total[k] - left[k]
+            numerator += left[k] * left[k] * weight_right + right * right * weight_left
     elif score_t is FriedmanScore:
         # The squared difference of the children's means (summed over the outputs),
         # weighted by both children: Friedman (2001), equation 35.
         for k in range(node.n_outputs):
-            left = node.left[k]
-            score += left / weight_left - (node.total[k] - left) / weight_right
-        return score * score * weight_left * weight_right
+            numerator += left[k] * weight_right - (node.total[k] - left[k]) * weight_left
+        numerator *= numerator
     else:
         for k in range(node.n_outputs):
-            left = node.left[k]
-            right = node.total[k] - left
+            right = node.total[k] - left[k]
             # A child whose targets are all zero has no logarithm: not a cut.
-            if left <= 0.0 or right <= 0.0:
-                return -INFINITY
-            score += left * log(left / weight_left) + right * log(right / weight_right)
-        return score
+            if left[k] <= 0.0 or right <= 0.0:
+                return False
+            candidate += left[k] * log(left[k] / weight_left) + right * log(right / weight_right)
+    if score_t is not PoissonScore:
+        # a / b > score, decided by a product: a division only for a cut that wins.
+        if not numerator > score[0] * denominator:
+            return False
+        candidate = numerator / denominator
+    if not candidate > score[0]:
+        return False
+    score[0] = candidate
+    return True
 
 
-cdef inline void judge_moments(const score_t* kind, const MomentNode* node, idx_t n_left,
-                               idx_t n_right, w_t weight_left, uint32_t key, uint32_t next_key,
-                               const ScanLimits* limits, Cut* best) noexcept nogil:
+cdef inline void judge_moments(const score_t* kind, const MomentNode* node, const double* left,
+                               idx_t n_left, idx_t n_right, w_t weight_left, uint32_t key,
+                               uint32_t next_key, const ScanLimits* limits,
+                               Cut* best) noexcept nogil:
     """Make the current cut the best if it is allowed and better."""
     cdef w_t weight_right = node.weight - weight_left
-    cdef double score
+    cdef double score = best.score
     if not is_allowed(limits, n_left, n_right, weight_left, weight_right):
         return
-    score = score_moments(kind, node, weight_left, weight_right)
-    if score > best.score:
-        if limits.monotone != 0 and not keeps_order(
-            limits,
-            node.centre[0] + node.left[0] / weight_left,
-            node.centre[0] + (node.total[0] - node.left[0]) / weight_right,
-        ):
-            return
-        best.score = score
-        best.low_key = key
-        best.high_key = next_key
+    if not beats_moments(kind, node, left, weight_left, weight_right, &score):
+        return
+    if limits.monotone != 0 and not keeps_order(
+        limits,
+        node.centre[0] + left[0] / weight_left,
+        node.centre[0] + (node.total[0] - left[0]) / weight_right,
+    ):
+        return
+    best.score = score
+    best.low_key = key
+    best.high_key = next_key
 
 
-cdef inline void sweep_moments(const score_t* kind, const MomentNode* node,
+cdef inline void sweep_moments(const score_t* kind, const MomentNode* node, double* left,
                                const uint64_t* words, idx_t n, const ScanLimits* limits,
                                Cut* best) noexcept nogil:
-    """Every cut between two different keys of the sorted words, left to right."""
+    """Every cut between two different keys of the sorted words, left to right.
+
+    SCRATCH left (n_outputs): sums left of the cut.
+    """
     cdef const double* record
     cdef w_t weight_left = 0.0
     cdef idx_t i, k, n_outputs = node.n_outputs
     cdef uint32_t key, next_key = word_key(words[0])
     for k in range(n_outputs):
-        node.left[k] = 0.0
+        left[k] = 0.0
     for i in range(n - 1):
         record = node.records + word_position(words[i]) * (1 + n_outputs)
         weight_left += record[0]
         for k in range(n_outputs):
-            node.left[k] += record[1 + k]
+            left[k] += record[1 + k]
         key = next_key
         next_key = word_key(words[i + 1])
         if key != next_key:
-            judge_moments(kind, node, i + 1, n - i - 1, weight_left, key, next_key,
+            judge_moments(kind, node, left, i + 1, n - i - 1, weight_left, key, next_key,
                           limits, best)
 
 
-cdef inline void sweep_moment_bins(const score_t* kind, const MomentNode* node,
+cdef inline void sweep_moment_bins(const score_t* kind, const MomentNode* node, double* left,
                                    const double* bins, const uint32_t* bin_rows, idx_t n,
                                    idx_t n_bins, const ScanLimits* limits,
                                    Cut* best) noexcept nogil:
-    """The same cuts from the summed records of each bin and the rows in it."""
+    """The same cuts from the summed records of each bin.
+
+    `bin_rows` counts the rows in each bin; NULL when leaves of one row are allowed,
+    for then no count matters. SCRATCH left (n_outputs).
+    """
     cdef const double* record
     cdef w_t weight_left = 0.0
     cdef idx_t b, k, n_left = 0, n_outputs = node.n_outputs
     cdef uint32_t key = 0
     for k in range(n_outputs):
-        node.left[k] = 0.0
+        left[k] = 0.0
     for b in range(n_bins):
-        if bin_rows[b] == 0:
-            continue
-        if n_left > 0:
-            judge_moments(kind, node, n_left, n - n_left, weight_left, key, <uint32_t>b,
-                          limits, best)
         record = bins + b * (1 + n_outputs)
+        if record[0] == 0.0:
+            continue
+        if weight_left > 0.0:
+            if bin_rows == NULL:
+                judge_moments(kind, node, left, limits.min_samples_leaf,
+                              limits.min_samples_leaf, weight_left, key, <uint32_t>b,
+                              limits, best)
+            else:
+                judge_moments(kind, node, left, n_left, n - n_left, weight_left, key,
+                              <uint32_t>b, limits, best)
         weight_left += record[0]
         for k in range(n_outputs):
-            node.left[k] += record[1 + k]
-        n_left += bin_rows[b]
+            left[k] += record[1 + k]
+        if bin_rows != NULL:
+            n_left += bin_rows[b]
         key = <uint32_t>b
+
+
+cdef inline void scan_moment_words(const score_t* kind, const MomentNode* node,
+                                   const uint64_t* words, idx_t n, const ScanLimits* limits,
+                                   Cut* best) noexcept nogil:
+    """`sweep_moments`; a copy of the node with one output keeps its sums in registers."""
+    cdef MomentNode one
+    cdef double left, total
+    if node.n_outputs == 1:
+        total = node.total[0]
+        one = node[0]
+        one.n_outputs = 1
+        one.total = &total
+        sweep_moments(kind, &one, &left, words, n, limits, best)
+    else:
+        sweep_moments(kind, node, node.left, words, n, limits, best)
+
+
+cdef inline void scan_moment_bins(const score_t* kind, const MomentNode* node,
+                                  const double* bins, const uint32_t* bin_rows, idx_t n,
+                                  idx_t n_bins, const ScanLimits* limits,
+                                  Cut* best) noexcept nogil:
+    """`sweep_moment_bins`, likewise."""
+    cdef MomentNode one
+    cdef double left, total
+    if node.n_outputs == 1:
+        total = node.total[0]
+        one = node[0]
+        one.n_outputs = 1
+        one.total = &total
+        sweep_moment_bins(kind, &one, &left, bins, bin_rows, n, n_bins, limits, best)
+    else:
+        sweep_moment_bins(kind, node, node.left, bins, bin_rows, n, n_bins, limits, best)

@@ -87,16 +87,28 @@ cdef inline void move_left(sums_t* sums, const ClassNode* node, idx_t s, w_t w) 
     node.left[s] = left + w
 
 
-cdef inline double score_cut(const sums_t* sums, w_t weight_left, w_t weight_right) noexcept nogil:
+cdef inline bint beats(const sums_t* sums, w_t weight_left, w_t weight_right,
+                       double* score) noexcept nogil:
+    """Whether the current cut is worth more than *score, which it then replaces."""
+    cdef double numerator, denominator, candidate
     if sums_t is GiniSums:
-        return (
-            sums.left / weight_left
-            + (sums.squares - 2.0 * sums.cross + sums.left) / weight_right
+        # a / b > score, decided by a product: a division only for a cut that wins.
+        numerator = (
+            sums.left * weight_right
+            + (sums.squares - 2.0 * sums.cross + sums.left) * weight_left
         )
+        denominator = weight_left * weight_right
+        if not numerator > score[0] * denominator:
+            return False
+        candidate = numerator / denominator
     else:
-        return sums.left + sums.right - sums.n_outputs * (
+        candidate = sums.left + sums.right - sums.n_outputs * (
             xlogx(sums, weight_left) + xlogx(sums, weight_right)
         )
+    if not candidate > score[0]:
+        return False
+    score[0] = candidate
+    return True
 
 
 cdef inline void judge_cut(sums_t* sums, const ClassNode* node, idx_t n_left, idx_t n_right,
@@ -104,18 +116,18 @@ cdef inline void judge_cut(sums_t* sums, const ClassNode* node, idx_t n_left, id
                            const ScanLimits* limits, Cut* best) noexcept nogil:
     """Make the current cut the best if it is allowed and better."""
     cdef w_t weight_right = node.weight - weight_left
-    cdef double score
+    cdef double score = best.score
     if not is_allowed(limits, n_left, n_right, weight_left, weight_right):
         return
-    score = score_cut(sums, weight_left, weight_right)
-    if score > best.score:
-        if limits.monotone != 0 and not keeps_order(
-            limits, node.left[1] / weight_left, (node.total[1] - node.left[1]) / weight_right
-        ):
-            return
-        best.score = score
-        best.low_key = key
-        best.high_key = next_key
+    if not beats(sums, weight_left, weight_right, &score):
+        return
+    if limits.monotone != 0 and not keeps_order(
+        limits, node.left[1] / weight_left, (node.total[1] - node.left[1]) / weight_right
+    ):
+        return
+    best.score = score
+    best.low_key = key
+    best.high_key = next_key
 
 
 cdef inline void sweep_words(sums_t* sums, const ClassNode* node, const uint64_t* words, idx_t n,
@@ -140,26 +152,76 @@ cdef inline void sweep_words(sums_t* sums, const ClassNode* node, const uint64_t
             judge_cut(sums, node, i + 1, n - i - 1, weight_left, key, next_key, limits, best)
 
 
-cdef inline void sweep_bins(sums_t* sums, const ClassNode* node, const w_t* bins,
-                            const uint32_t* bin_rows, idx_t n, idx_t n_bins,
-                            const ScanLimits* limits, Cut* best) noexcept nogil:
-    """The same cuts from the weight of each slot (bins) and the rows in each bin."""
-    cdef const w_t* here
-    cdef w_t weight_left = 0.0
-    cdef idx_t b, s, n_left = 0
-    cdef uint32_t key = 0
-    reset_sums(sums, node)
-    for b in range(n_bins):
-        if bin_rows[b] == 0:
-            continue
-        if n_left > 0:
-            judge_cut(sums, node, n_left, n - n_left, weight_left, key, <uint32_t>b,
-                      limits, best)
-        here = bins + b * node.n_slots
+cdef inline w_t sum_slots(const w_t* slots, idx_t n) noexcept nogil:
+    """Sum of n weights in four parts, which the compiler keeps in vector registers."""
+    cdef w_t parts[4]
+    cdef idx_t s, lane, n_whole = n - n % 4
+    for lane in range(4):
+        parts[lane] = 0.0
+    for s in range(0, n_whole, 4):
+        for lane in range(4):
+            parts[lane] += slots[s + lane]
+    for s in range(n_whole, n):
+        parts[0] += slots[s]
+    return (parts[0] + parts[2]) + (parts[1] + parts[3])
+
+
+cdef inline void move_bin(sums_t* sums, const ClassNode* node, const w_t* here) noexcept nogil:
+    """All rows of a bin cross the cut."""
+    cdef double squares[4]
+    cdef double cross[4]
+    cdef w_t left
+    cdef idx_t s, lane, n_whole = node.n_slots - node.n_slots % 4
+    if sums_t is GiniSums:
+        for lane in range(4):
+            squares[lane] = 0.0
+            cross[lane] = 0.0
+        for s in range(0, n_whole, 4):
+            for lane in range(4):
+                left = node.left[s + lane] + here[s + lane]
+                node.left[s + lane] = left
+                squares[lane] += left * left
+                cross[lane] += left * node.total[s + lane]
+        for s in range(n_whole, node.n_slots):
+            left = node.left[s] + here[s]
+            node.left[s] = left
+            squares[0] += left * left
+            cross[0] += left * node.total[s]
+        sums.left = (squares[0] + squares[2]) + (squares[1] + squares[3])
+        sums.cross = (cross[0] + cross[2]) + (cross[1] + cross[3])
+    else:
         for s in range(node.n_slots):
             if here[s] > 0.0:
                 move_left(sums, node, s, here[s])
-        for s in range(node.stride):
-            weight_left += here[s]
-        n_left += bin_rows[b]
+
+
+cdef inline void sweep_bins(sums_t* sums, const ClassNode* node, const w_t* bins,
+                            const uint32_t* bin_rows, idx_t n, idx_t n_bins,
+                            const ScanLimits* limits, Cut* best) noexcept nogil:
+    """The same cuts from the weight of each slot in each bin.
+
+    `bin_rows` counts the rows in each bin; NULL when leaves of one row are allowed,
+    for then no count matters.
+    """
+    cdef const w_t* here
+    cdef w_t weight_here, weight_left = 0.0
+    cdef idx_t b, n_left = 0
+    cdef uint32_t key = 0
+    reset_sums(sums, node)
+    for b in range(n_bins):
+        here = bins + b * node.n_slots
+        weight_here = sum_slots(here, node.stride)
+        if weight_here == 0.0:
+            continue
+        if weight_left > 0.0:
+            if bin_rows == NULL:
+                judge_cut(sums, node, limits.min_samples_leaf, limits.min_samples_leaf,
+                          weight_left, key, <uint32_t>b, limits, best)
+            else:
+                judge_cut(sums, node, n_left, n - n_left, weight_left, key, <uint32_t>b,
+                          limits, best)
+        move_bin(sums, node, here)
+        weight_left += weight_here
+        if bin_rows != NULL:
+            n_left += bin_rows[b]
         key = <uint32_t>b

@@ -19,6 +19,7 @@ cdef struct ColumnView:
     const row_t* rows         # sparse only, ascending; NULL when dense
     idx_t n_stored
     uint32_t zero_code
+    idx_t row_offset          # where the column stands in a row of DataView.row_codes
 
 
 cdef struct DataView:
@@ -28,6 +29,11 @@ cdef struct DataView:
     const X_t* X              # X[i * row_stride + j * col_stride]; NULL when not kept
     idx_t row_stride
     idx_t col_stride
+    # Wide data: the ranks once more, row after row, so that a small node finds all its
+    # columns in a few cache lines. NULL when not kept; used for up to row_limit rows.
+    const uint8_t* row_codes
+    idx_t row_bytes
+    idx_t row_limit
 
 
 cdef class Dataset:
@@ -37,6 +43,7 @@ cdef class Dataset:
     cdef object _X            # keeps view.X alive
     cdef readonly bint is_sparse
 
+    cdef int _lay_rows(self, int n_threads) except -1
     cdef bint _every_column_has_values(self) noexcept
     cdef int _reserve(self, idx_t j, idx_t n, Encoding encoding, const X_t* values) except -1
 

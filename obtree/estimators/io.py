@@ -81,9 +81,7 @@ def save_model(path, estimator):
         "max_features": estimator.max_features_,
         "class_kinds": kinds,
     }
-    seeds = [
-        child.random_state for child in getattr(estimator, "estimators_", ())
-    ]
+    seeds = [child.random_state for child in getattr(estimator, "estimators_", ())]
     arrays = {f"classes_{k}": found for k, found in enumerate(classes)}
     arrays["seeds"] = np.array(seeds, dtype=np.uint32)
     arrays.update(_pack_states([tree_to_state(tree) for tree in estimator._list_trees()]))
@@ -212,9 +210,7 @@ def _unpack_states(arrays):
     n_trees = {len(column) for column in columns.values()}
     if len(n_trees) != 1:
         raise ValueError("its arrays describe different numbers of trees")
-    return [
-        {key: column[t] for key, column in columns.items()} for t in range(n_trees.pop())
-    ]
+    return [{key: column[t] for key, column in columns.items()} for t in range(n_trees.pop())]
 
 
 def _split_column(key, values, lengths):
@@ -291,9 +287,7 @@ def _encode_value(name, value):
     if isinstance(value, dict):
         pairs = [[_encode_value(name, part) for part in item] for item in value.items()]
         return {"pairs": pairs}
-    raise ValueError(
-        f"{name}={value!r} cannot be saved; expected numbers, strings, lists or dicts"
-    )
+    raise ValueError(f"{name}={value!r} cannot be saved; expected numbers, strings, lists or dicts")
 
 
 def _decode_value(value):

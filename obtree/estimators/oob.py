@@ -8,10 +8,7 @@ import numpy as np
 
 from obtree.data.validate import to_predict_layout
 from obtree.forest.bootstrap import bootstrap_counts
-from obtree.tree.predict import Predictor
-
-# Keeps the logarithm of a product finite when one tree rules a class out.
-LOG_FLOOR = 1e-10
+from obtree.tree.predict import PROBABILITY_FLOOR, Predictor, normalise_logarithms
 
 
 def predict_out_of_bag(trees, seeds, plan, n_draws, combine, n_threads):
@@ -53,7 +50,7 @@ def predict_out_of_bag(trees, seeds, plan, n_draws, combine, n_threads):
         n_judges += out
     total[n_judges == 0] = np.nan
     if combine == "product":
-        return _normalise_logs(total)
+        return normalise_logarithms(total, trees[0].n_classes)
     return total / np.maximum(n_judges, 1)[:, None, None]
 
 
@@ -62,11 +59,5 @@ def _score_votes(values, combine):
     if combine == "vote":
         return (values.argmax(axis=2)[:, :, None] == np.arange(values.shape[2])).astype(np.float64)
     if combine == "product":
-        return np.log(np.maximum(values, LOG_FLOOR))
+        return np.log(np.maximum(values, PROBABILITY_FLOOR))
     return values
-
-
-def _normalise_logs(total):
-    """Turn sums of logarithms into probabilities."""
-    total = np.exp(total - total.max(axis=2, keepdims=True))
-    return total / total.sum(axis=2, keepdims=True)

@@ -244,8 +244,7 @@ def resolve_monotonic_cst(estimator, splitter, n_outputs, n_classes):
         )
     if not np.isin(signs, (-1, 0, 1)).all():
         raise ValueError(
-            "monotonic_cst must be None or an array-like of -1, 0 or 1, "
-            f"but got {np.unique(signs)}"
+            f"monotonic_cst must be None or an array-like of -1, 0 or 1, but got {np.unique(signs)}"
         )
     if not signs.any():
         return None

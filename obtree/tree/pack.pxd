@@ -1,6 +1,7 @@
 # PackedForest: the nodes of several trees, laid out for walking.
 
-from libc.stdint cimport int32_t, int64_t, uint32_t
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
+from libc.string cimport memcpy
 
 from obtree.core.dispatch cimport NarrowNode, WideNode
 from obtree.core.types cimport feature_t, idx_t
@@ -21,7 +22,7 @@ cdef struct PackedView:
     const NarrowNode* narrow_nodes
     const WideNode* wide_nodes
     const int64_t* start          # n_trees + 1: first slot of each tree; its root is slot 1
-    const int32_t* n_sure         # n_trees: steps that most rows need at least
+    const int32_t* n_sure         # n_trees: steps to take before looking for leaves
     const int32_t* node_id        # by slot: the node's number in the Tree
     const int64_t* vector_start   # n_trees + 1: first leaf vector of each tree
     const int64_t* planes         # oblique node k: first term and end of its terms
@@ -55,11 +56,11 @@ cdef inline bint read_leaf(const PackedView* view, idx_t slot, idx_t* number) no
     which of the two it is.
     """
     cdef uint32_t bits
-    cdef int64_t wide_bits
+    cdef uint64_t wide_bits
     if view.narrow:
-        bits = (<const uint32_t*>&view.narrow_nodes[slot].threshold)[0]
-        number[0] = bits & 0x3FFFFF
+        memcpy(&bits, &view.narrow_nodes[slot].threshold, sizeof(bits))
+        number[0] = bits & <uint32_t>0x3FFFFF
         return bits >> 31
-    wide_bits = (<const int64_t*>&view.wide_nodes[slot].threshold)[0]
-    number[0] = wide_bits & 0xFFFFFFFF
-    return wide_bits < 0
+    memcpy(&wide_bits, &view.wide_nodes[slot].threshold, sizeof(wide_bits))
+    number[0] = <uint32_t>wide_bits
+    return wide_bits >> 63

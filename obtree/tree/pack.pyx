@@ -17,6 +17,7 @@ import numpy as np
 
 from libc.math cimport INFINITY, nextafterf
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
+from libc.string cimport memcpy
 
 from obtree.core.dispatch cimport NarrowNode, WideNode
 from obtree.core.types cimport feature_t, idx_t
@@ -27,8 +28,9 @@ cdef enum:
     MAX_NARROW_FEATURES = 8192    # sixteen rows of that many features fill half a megabyte
     NARROW_NUMBER_BITS = 22       # what a float32 NaN can carry
 
-# A leaf at this quantile of depth ends the steps that are taken without looking.
-SURE_QUANTILE = 0.1
+# Steps are taken without looking until this share of the rows has arrived: looking costs
+# more than the steps that arrived rows waste (0.1 was 15 to 25 % slower than 0.6).
+SURE_QUANTILE = 0.6
 
 
 cdef float round_down(double threshold) noexcept nogil:
@@ -118,7 +120,7 @@ def fits_narrow(tree, shift):
 
 
 def count_sure_steps(tree, depth):
-    """Steps that nine rows in ten need, judged by the training weights."""
+    """Steps before the walk first looks for rows that have arrived, by training weights."""
     leaf = tree.children_left == -1
     reached = np.cumsum(np.bincount(depth[leaf], weights=tree.weighted_n_node_samples[leaf]))
     return int(np.searchsorted(reached, SURE_QUANTILE * reached[-1])) if reached[-1] > 0 else 0
@@ -244,12 +246,13 @@ cdef class PackedForest:
                 if self.view.narrow:
                     narrow[slot].packed = <uint32_t>(slot - 1) << self.view.shift
                     number |= <uint32_t>0x7FC00000 if pure >= 0 else <uint32_t>0xFFC00000
-                    (<uint32_t*>&narrow[slot].threshold)[0] = number
+                    memcpy(&narrow[slot].threshold, &number, sizeof(number))
                 else:
                     wide[slot].child = <uint32_t>(slot - 1) << 1
                     wide[slot].feature = 0
                     wide_bits = (<uint64_t>0x7FF8 if pure >= 0 else <uint64_t>0xFFF8) << 48
-                    (<uint64_t*>&wide[slot].threshold)[0] = wide_bits | number
+                    wide_bits |= number
+                    memcpy(&wide[slot].threshold, &wide_bits, sizeof(wide_bits))
                 continue
             child = position[left[node]]
             if self.view.narrow:

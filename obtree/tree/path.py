@@ -1,16 +1,33 @@
-"""Which nodes rows pass on their way to known leaves."""
+"""Links upwards: parents, depths, and the nodes that rows pass."""
 
 import numpy as np
 from scipy.sparse import csr_matrix
 
 
-def find_parents(tree):
-    """Parent of every node, -1 for the root."""
-    parent = np.full(tree.node_count, -1, dtype=np.int64)
-    internal = np.flatnonzero(tree.children_left >= 0)
-    parent[tree.children_left[internal]] = internal
-    parent[tree.children_right[internal]] = internal
+def find_parents(children_left, children_right):
+    """Parent of every node; the root is its own."""
+    parent = np.zeros(children_left.shape[0], dtype=np.int64)
+    internal = np.flatnonzero(children_left >= 0)
+    parent[children_left[internal]] = internal
+    parent[children_right[internal]] = internal
     return parent
+
+
+def compute_depths(children_left, children_right):
+    """Depth of every node, int64, or None when the links hold a cycle.
+
+    Each round doubles the length of the link that a node knows, so the number of rounds
+    is the logarithm of the depth.
+    """
+    ancestor = find_parents(children_left, children_right)
+    depth = np.ones(ancestor.shape[0], dtype=np.int64)
+    depth[0] = 0
+    for _ in range(ancestor.shape[0].bit_length() + 1):
+        if not ancestor.any():
+            return depth
+        depth += depth[ancestor]
+        ancestor = ancestor[ancestor]
+    return None
 
 
 def trace_paths(trees, leaves):
@@ -31,17 +48,17 @@ def trace_paths(trees, leaves):
     n_nodes_ptr = np.zeros(len(trees) + 1, dtype=np.int64)
     n_nodes_ptr[1:] = np.cumsum([tree.node_count for tree in trees])
     n_rows = leaves.shape[0]
-    row_of = []
-    node_of = []
+    row_of = [np.zeros(0, dtype=np.int64)]
+    node_of = [np.zeros(0, dtype=np.int64)]
     for t, tree in enumerate(trees):
-        parent = find_parents(tree)
+        parent = find_parents(tree.children_left, tree.children_right)
         rows = np.arange(n_rows)
         at = leaves[:, t]
         while rows.size:
             row_of.append(rows)
             node_of.append(at + n_nodes_ptr[t])
-            at = parent[at]
-            rows, at = rows[at >= 0], at[at >= 0]
+            below = at > 0
+            rows, at = rows[below], parent[at[below]]
     row_of = np.concatenate(row_of)
     node_of = np.concatenate(node_of)
     order = np.lexsort((node_of, row_of))

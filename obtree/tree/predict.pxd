@@ -1,10 +1,10 @@
 # Predictor: routes rows through packed trees and combines what their leaves hold.
 
-from libc.stdint cimport int32_t, int64_t, uint32_t
+from libc.stdint cimport int32_t, int64_t
 
-from obtree.core.types cimport X_t, idx_t
+from obtree.core.types cimport idx_t
 from obtree.tree.pack cimport PackedForest
-from obtree.tree.rows cimport RowView
+from obtree.tree.rows cimport Rows
 
 # What a block does with the leaves its rows reach.
 cdef enum Reduction:
@@ -26,16 +26,10 @@ cdef struct Task:
     int64_t* leaves               # (n_rows, n_trees)
 
 
-cdef struct Scratch:
-    X_t* x
-    uint32_t* found
-    uint32_t* lists
-
-
 cdef class Predictor:
     cdef PackedForest _forest
     cdef object _trees
     cdef object _votes
     cdef object _logarithms
-    cdef int _run(self, X, idx_t n_threads, Task* task) except -1
+    cdef int _run(self, Rows rows, idx_t n_threads, Task* task) except -1
     cdef object _prepare(self, str combine, Task* task)

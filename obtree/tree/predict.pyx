@@ -25,7 +25,9 @@ from obtree.tree.path import trace_paths
 cnp.import_array()
 
 cdef enum:
-    BLOCK_BYTES = 1 << 18         # rows of a block, with their results: half a common L2
+    NARROW_ROW = 64               # features: a walk touches most of such a row
+    LARGE_BLOCK_BYTES = 1 << 20
+    BLOCK_BYTES = 1 << 18
     MAX_BLOCK_ROWS = 4096
     FEW_ROWS = 3                  # up to here trees are interleaved, not rows
     STACK_TREES = 128             # trees walked per call then
@@ -81,13 +83,14 @@ cdef class Predictor:
         cdef PackedForest forest = self._forest
         cdef Task task
         cdef cnp.npy_intp shape[3]
+        cdef Rows rows = open_rows(X, forest.view.n_features)
         tables = self._prepare(combine, &task)
-        shape[0] = X.shape[0] if hasattr(X, "shape") and len(X.shape) else len(X)
+        shape[0] = rows.view.n_rows
         shape[1] = forest.n_outputs
         shape[2] = forest.max_n_classes
         cdef cnp.ndarray out = cnp.PyArray_ZEROS(3, shape, cnp.NPY_FLOAT64, 0)
         task.out = <double*>cnp.PyArray_DATA(out)
-        self._run(X, n_threads, &task)
+        self._run(rows, n_threads, &task)
         del tables
         if combine == "product":
             return normalise_logarithms(out, self._trees[0].n_classes)
@@ -95,16 +98,14 @@ cdef class Predictor:
 
     def apply(self, X, n_threads=1):
         """Number of the leaf that each row reaches in each tree, int64 (n_rows, n_trees)."""
+        cdef PackedForest forest = self._forest
         cdef Task task
-        cdef int64_t[:, ::1] leaves
+        cdef Rows rows = open_rows(X, forest.view.n_features)
+        cdef cnp.ndarray leaves = np.empty((rows.view.n_rows, forest.view.n_trees), dtype=np.int64)
         task.reduction = NAME_LEAVES
-        n_rows = X.shape[0] if hasattr(X, "shape") and len(X.shape) else len(X)
-        result = np.empty((n_rows, self._forest.view.n_trees), dtype=np.int64)
-        if n_rows:
-            leaves = result
-            task.leaves = &leaves[0, 0]
-        self._run(X, n_threads, &task)
-        return result
+        task.leaves = <int64_t*>cnp.PyArray_DATA(leaves)
+        self._run(rows, n_threads, &task)
+        return leaves
 
     def decision_path(self, X, n_threads=1):
         """Nodes that each row passes.
@@ -124,10 +125,6 @@ cdef class Predictor:
         cdef cnp.ndarray vectors
         if combine not in COMBINE:
             raise ValueError(f"combine is {combine!r}; expected one of {', '.join(COMBINE)}")
-        if combine != "average" and forest.max_n_classes == 1 and (
-            self._trees[0].n_classes.max() == 1 and not self._trees[0].is_classifier
-        ):
-            raise ValueError(f"combine is {combine!r}; regression trees can only be averaged")
         task.reduction = ADD_VALUES
         task.pure_hit = 1.0
         task.pure_miss = 0.0
@@ -152,18 +149,17 @@ cdef class Predictor:
         task.vectors = <const double*>cnp.PyArray_DATA(vectors)
         return vectors
 
-    cdef int _run(self, X, idx_t n_threads, Task* task) except -1:
-        """Route the rows of X, in this thread or in several."""
+    cdef int _run(self, Rows rows, idx_t n_threads, Task* task) except -1:
+        """Route the rows, in this thread or in several."""
         cdef PackedView* view = &self._forest.view
-        cdef Rows rows = open_rows(X, view.n_features)
         cdef idx_t n_rows = rows.view.n_rows
-        cdef idx_t block_rows = choose_block_rows(view, n_rows, n_threads)
-        cdef idx_t n_blocks = (n_rows + block_rows - 1) // block_rows
-        cdef idx_t x_size, lists_size, n_workers
+        cdef idx_t block_rows, n_blocks, x_size, lists_size, n_workers
         if n_threads < 1:
             raise ValueError(f"n_threads is {n_threads}; expected at least 1")
         if n_rows == 0:
             return 0
+        block_rows = choose_block_rows(view, n_rows, n_threads)
+        n_blocks = (n_rows + block_rows - 1) // block_rows
         n_workers = min(n_threads, n_blocks)
         # One buffer, a slice per worker: 32-bit items, slices on separate cache lines.
         x_size = (block_rows * view.n_features + 15) // 16 * 16
@@ -212,11 +208,17 @@ def normalise_logarithms(sums, n_classes):
 
 
 cdef idx_t choose_block_rows(const PackedView* view, idx_t n_rows, idx_t n_threads) noexcept:
-    """Rows of a block: half of the cache, and work for every thread."""
+    """Rows of a block, so that every thread has work and memory is visited seldom.
+
+    A block shares the second-level cache with one tree. Rows of few features are read from
+    end to end, tree after tree, which the hardware foresees: there the cache is
+    better left to the tree, and a larger block uses it for longer.
+    """
+    cdef idx_t n_bytes = LARGE_BLOCK_BYTES if view.n_features <= NARROW_ROW else BLOCK_BYTES
     cdef idx_t row_bytes = 4 * view.n_features + 8 * view.n_values + 16
     cdef idx_t least = LANES if view.narrow else 1
     cdef idx_t share = (n_rows + n_threads - 1) // n_threads
-    cdef idx_t block_rows = min(<idx_t>(BLOCK_BYTES // row_bytes), <idx_t>MAX_BLOCK_ROWS)
+    cdef idx_t block_rows = min(n_bytes // row_bytes, <idx_t>MAX_BLOCK_ROWS)
     block_rows = max(min(block_rows, share), least)
     return (block_rows + least - 1) // least * least
 

@@ -72,9 +72,9 @@ cdef Rows open_compressed(X, idx_t n_features):
     X = X.tocsr()
     cdef idx_t n_entries = min(X.data.shape[0], X.indices.shape[0])
     if (X.indptr.shape[0] != X.shape[0] + 1 or X.indptr[0] != 0
-            or (np.diff(X.indptr) < 0).any() or X.indptr[-1] > n_entries):
+            or (np.diff(X.indptr) < 0).any() or X.indptr[X.shape[0]] > n_entries):
         raise ValueError("X.indptr does not describe the rows of a CSR matrix")
-    indices = X.indices[:X.indptr[-1]]
+    indices = X.indices[:X.indptr[X.shape[0]]]
     if indices.size and (indices.min() < 0 or indices.max() >= n_features):
         raise ValueError(f"X.indices holds columns outside 0..{n_features - 1}")
     if not X.has_canonical_format:

@@ -166,7 +166,7 @@ def test_unsorted_duplicates_are_summed_in_a_copy():
 def test_duplicates_may_not_overflow():
     data = np.array([3e38, 3e38], dtype=np.float32)
     X = sp.csr_matrix((data, np.array([1, 1]), np.array([0, 2])), shape=(1, 3))
-    with pytest.raises(ValueError, match="infinity.*column 1"):
+    with pytest.raises(ValueError, match=r"infinity.*column 1"):
         fit_features(X)
 
 
@@ -309,7 +309,7 @@ def test_labels_of_mixed_types_are_refused():
 
 
 def test_text_is_no_regression_target():
-    with pytest.raises(ValueError, match="y must hold numbers for regression.*red"):
+    with pytest.raises(ValueError, match=r"y must hold numbers for regression.*red"):
         validate_real_target(["red", "blue"], 2)
 
 

@@ -1,29 +1,54 @@
 /* Reading one encoded column for the rows of a node, and splitting them by it. */
 
-#define OBTREE_GATHER(TYPE)                                                                      \
+/* RANK(row) reads the rank of a row. */
+#define OBTREE_GATHER(RANK)                                                                      \
     do {                                                                                         \
-        const TYPE *ranks = (const TYPE *)codes;                                                 \
+        uint32_t lowest = UINT32_MAX, highest = 0;                                               \
         for (ptrdiff_t p = 0; p < n; ++p) {                                                      \
-            const uint32_t code = ranks[rows[p]];                                                \
+            const uint32_t code = RANK(rows[p]);                                                 \
             out[p] = code;                                                                       \
             lowest = code < lowest ? code : lowest;                                              \
             highest = code > highest ? code : highest;                                           \
         }                                                                                        \
+        *low = lowest;                                                                           \
+        *high = highest;                                                                         \
     } while (0)
+
+#define OBTREE_RANK1(row) ((const uint8_t *)codes)[row]
+#define OBTREE_RANK2(row) ((const uint16_t *)codes)[row]
+#define OBTREE_RANK4(row) ((const uint32_t *)codes)[row]
+#define OBTREE_STRIDED1(row) ((const uint8_t *)codes)[(row) * stride]
+#define OBTREE_STRIDED2(row) load_pair((const uint8_t *)codes + (row) * stride)
 
 static void gather_codes(const void *codes, int32_t width, const int32_t *rows, ptrdiff_t n,
                          uint32_t *out, uint32_t *low, uint32_t *high)
 {
-    uint32_t lowest = UINT32_MAX, highest = 0;
     if (width == 1) {
-        OBTREE_GATHER(uint8_t);
+        OBTREE_GATHER(OBTREE_RANK1);
     } else if (width == 2) {
-        OBTREE_GATHER(uint16_t);
+        OBTREE_GATHER(OBTREE_RANK2);
     } else {
-        OBTREE_GATHER(uint32_t);
+        OBTREE_GATHER(OBTREE_RANK4);
     }
-    *low = lowest;
-    *high = highest;
+}
+
+/* Two bytes at any address. */
+static uint16_t load_pair(const uint8_t *address)
+{
+    uint16_t pair;
+    memcpy(&pair, address, sizeof(pair));
+    return pair;
+}
+
+static void gather_strided(const void *codes, int32_t width, ptrdiff_t stride,
+                           const int32_t *rows, ptrdiff_t n, uint32_t *out, uint32_t *low,
+                           uint32_t *high)
+{
+    if (width == 1) {
+        OBTREE_GATHER(OBTREE_STRIDED1);
+    } else {
+        OBTREE_GATHER(OBTREE_STRIDED2);
+    }
 }
 
 /* Both stores happen for every row and only one cursor moves, so that the loop has

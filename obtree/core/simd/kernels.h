@@ -33,6 +33,11 @@ typedef struct {
     void (*gather_codes)(const void *codes, int32_t width, const int32_t *rows, ptrdiff_t n,
                          uint32_t *out, uint32_t *low, uint32_t *high);
 
+    /* The same where consecutive ranks stand `stride` bytes apart (width 1 or 2). */
+    void (*gather_strided)(const void *codes, int32_t width, ptrdiff_t stride,
+                           const int32_t *rows, ptrdiff_t n, uint32_t *out, uint32_t *low,
+                           uint32_t *high);
+
     /* words[p] = (codes[p] - low) << 32 | p, sorted ascending. `high` - `low` bounds the keys.
      * `spare` holds n words of scratch. */
     void (*sort_codes)(const uint32_t *codes, ptrdiff_t n, uint32_t low, uint32_t high,

@@ -5,98 +5,135 @@
  * same tree everywhere.
  */
 
-enum { OBTREE_INSERTION_LIMIT = 24 };
+enum {
+    OBTREE_RANK_LIMIT = 64,    /* up to so many rows, count the smaller ones */
+    OBTREE_RANK_BITS = 6,      /* a position among them */
+    OBTREE_WIDE_DIGIT = 2048,  /* rows from which 11-bit digits pay */
+    OBTREE_MAX_DIGITS = 1 << 11
+};
 
-static void insertion_sort(uint64_t *words, ptrdiff_t n)
+static uint64_t make_word(uint32_t key, ptrdiff_t position)
 {
-    for (ptrdiff_t i = 1; i < n; ++i) {
-        const uint64_t word = words[i];
-        ptrdiff_t k = i;
-        while (k > 0 && words[k - 1] > word) {
-            words[k] = words[k - 1];
-            --k;
+    return ((uint64_t)key << 32) | (uint64_t)position;
+}
+
+/* Few rows: the place of a row is the number of rows before it. Quadratic, but the
+ * inner loop is one vector comparison for several rows and never mispredicts. */
+static void rank_sort(const uint32_t *codes, ptrdiff_t n, uint32_t low, uint64_t *words)
+{
+    int32_t keys[OBTREE_RANK_LIMIT];
+    const ptrdiff_t n_padded = (n + 7) & ~(ptrdiff_t)7;
+    for (ptrdiff_t p = 0; p < n; ++p) {
+        keys[p] = (int32_t)(((codes[p] - low) << OBTREE_RANK_BITS) | (uint32_t)p);
+    }
+    for (ptrdiff_t p = n; p < n_padded; ++p) {
+        keys[p] = INT32_MAX;
+    }
+    for (ptrdiff_t p = 0; p < n; ++p) {
+        const int32_t key = keys[p];
+        int32_t rank = 0;
+        for (ptrdiff_t q = 0; q < n_padded; q += 8) {
+            for (int lane = 0; lane < 8; ++lane) {
+                rank += keys[q + lane] < key;
+            }
         }
-        words[k] = word;
+        words[rank] = make_word((uint32_t)key >> OBTREE_RANK_BITS, p);
     }
 }
 
-/* Least significant digit first, 8 bits a pass, only over the digits in which the
- * keys differ. Stable, so equal keys keep the order in which they came. */
-static void radix_sort(uint64_t *words, ptrdiff_t n, uint64_t *spare, uint32_t span)
+/* Turn counts into the places where each digit's run begins. */
+static void place_digits(uint32_t *count, uint32_t n_digits)
 {
-    uint64_t *from = words, *to = spare;
-    for (int shift = 32; shift < 64 && (span >> (shift - 32)) != 0; shift += 8) {
-        uint32_t count[256];
-        const uint32_t top = span >> (shift - 32);
-        const uint32_t n_digits = top < 255 ? top + 1 : 256;
-        memset(count, 0, n_digits * sizeof(uint32_t));
-        for (ptrdiff_t p = 0; p < n; ++p) {
-            ++count[(from[p] >> shift) & 0xff];
-        }
-        uint32_t total = 0;
-        for (uint32_t d = 0; d < n_digits; ++d) {
-            const uint32_t here = count[d];
-            count[d] = total;
-            total += here;
-        }
-        for (ptrdiff_t p = 0; p < n; ++p) {
-            to[count[(from[p] >> shift) & 0xff]++] = from[p];
-        }
-        uint64_t *swap = from;
-        from = to;
-        to = swap;
+    uint32_t total = 0;
+    for (uint32_t d = 0; d < n_digits; ++d) {
+        const uint32_t here = count[d];
+        count[d] = total;
+        total += here;
     }
-    if (from != words) {
-        memcpy(words, from, (size_t)n * sizeof(uint64_t));
+}
+
+/* One stable pass over the digit (key >> shift) & mask; `shift` counts from the key's
+ * lowest bit. */
+static void radix_pass(const uint64_t *from, uint64_t *to, ptrdiff_t n, int shift, uint32_t mask)
+{
+    uint32_t count[OBTREE_MAX_DIGITS];
+    memset(count, 0, ((size_t)mask + 1) * sizeof(uint32_t));
+    for (ptrdiff_t p = 0; p < n; ++p) {
+        ++count[(uint32_t)(from[p] >> (32 + shift)) & mask];
     }
+    place_digits(count, mask + 1);
+    for (ptrdiff_t p = 0; p < n; ++p) {
+        to[count[(uint32_t)(from[p] >> (32 + shift)) & mask]++] = from[p];
+    }
+}
+
+/* How to cut keys of `n_bits` bits into equal digits, few enough for n rows. */
+static int digit_bits(ptrdiff_t n, int n_bits, int *n_passes)
+{
+    const int most = n >= OBTREE_WIDE_DIGIT ? 11 : 8;
+    *n_passes = (n_bits + most - 1) / most;
+    return (n_bits + *n_passes - 1) / *n_passes;
+}
+
+static int bit_length(uint32_t x)
+{
+    int n_bits = 1;
+    while (x >>= 1) {
+        ++n_bits;
+    }
+    return n_bits;
 }
 
 static void sort_codes(const uint32_t *codes, ptrdiff_t n, uint32_t low, uint32_t high,
                        uint64_t *words, uint64_t *spare)
 {
     const uint32_t span = high - low;
-    if (n <= OBTREE_INSERTION_LIMIT) {
-        for (ptrdiff_t i = 0; i < n; ++i) {
-            const uint64_t word = ((uint64_t)(codes[i] - low) << 32) | (uint64_t)i;
+    if (n <= OBTREE_RANK_LIMIT && span < (1u << (31 - OBTREE_RANK_BITS)) &&
+        (n <= 16 || span > 64)) {
+        rank_sort(codes, n, low, words);
+        return;
+    }
+    int n_passes;
+    const int n_bits = digit_bits(n, bit_length(span), &n_passes);
+    const uint32_t mask = (1u << n_bits) - 1;
+    /* The first pass reads the codes themselves; an odd number of passes ends in
+     * `words` when it begins there. */
+    uint64_t *to = (n_passes & 1) ? words : spare;
+    uint64_t *from = (n_passes & 1) ? spare : words;
+    uint32_t count[OBTREE_MAX_DIGITS];
+    memset(count, 0, ((size_t)mask + 1) * sizeof(uint32_t));
+    for (ptrdiff_t p = 0; p < n; ++p) {
+        ++count[(codes[p] - low) & mask];
+    }
+    place_digits(count, mask + 1);
+    for (ptrdiff_t p = 0; p < n; ++p) {
+        const uint32_t key = codes[p] - low;
+        to[count[key & mask]++] = make_word(key, p);
+    }
+    for (int pass = 1; pass < n_passes; ++pass) {
+        uint64_t *swap = from;
+        from = to;
+        to = swap;
+        radix_pass(from, to, n, pass * n_bits, mask);
+    }
+}
+
+static void sort_words(uint64_t *words, ptrdiff_t n, uint64_t *spare)
+{
+    if (n < 32) {
+        for (ptrdiff_t i = 1; i < n; ++i) {
+            const uint64_t word = words[i];
             ptrdiff_t k = i;
-            while (k > 0 && words[k - 1] > word) {
+            for (; k > 0 && words[k - 1] > word; --k) {
                 words[k] = words[k - 1];
-                --k;
             }
             words[k] = word;
         }
         return;
     }
-    if (span < 256) {
-        /* One pass straight from the codes: count, then place. */
-        uint32_t count[256];
-        memset(count, 0, (span + 1) * sizeof(uint32_t));
-        for (ptrdiff_t p = 0; p < n; ++p) {
-            ++count[codes[p] - low];
-        }
-        uint32_t total = 0;
-        for (uint32_t d = 0; d <= span; ++d) {
-            const uint32_t here = count[d];
-            count[d] = total;
-            total += here;
-        }
-        for (ptrdiff_t p = 0; p < n; ++p) {
-            const uint32_t key = codes[p] - low;
-            words[count[key]++] = ((uint64_t)key << 32) | (uint64_t)p;
-        }
-        return;
-    }
-    for (ptrdiff_t p = 0; p < n; ++p) {
-        words[p] = ((uint64_t)(codes[p] - low) << 32) | (uint64_t)p;
-    }
-    radix_sort(words, n, spare, span);
-}
-
-static void sort_words(uint64_t *words, ptrdiff_t n, uint64_t *spare)
-{
-    if (n <= OBTREE_INSERTION_LIMIT) {
-        insertion_sort(words, n);
-    } else {
-        radix_sort(words, n, spare, UINT32_MAX);
-    }
+    /* Four passes of 8 bits: an even number, so that the result ends in `words`. */
+    radix_pass(words, spare, n, 0, 0xff);
+    radix_pass(spare, words, n, 8, 0xff);
+    radix_pass(words, spare, n, 16, 0xff);
+    radix_pass(spare, words, n, 24, 0xff);
 }

@@ -16,6 +16,7 @@
 const obtree_kernels OBTREE_JOIN(obtree_kernels_, OBTREE_TARGET) = {
     .name = OBTREE_TEXT(OBTREE_TARGET),
     .gather_codes = gather_codes,
+    .gather_strided = gather_strided,
     .sort_codes = sort_codes,
     .sort_words = sort_words,
     .split_rows = split_rows,

@@ -5,15 +5,18 @@
  * slot before it. Rows therefore move in lock step, SIXTEEN at a time, and their
  * memory latencies overlap; without that a walk costs four times as much.
  * Leaves lie at very different depths (in a random forest the deepest of sixteen
- * rows needs 1.5 times the mean), so after a number of steps that hardly any row
- * can spare the rows still under way are moved together, and again every
- * few steps.
+ * rows needs 1.5 times the mean), so after n_sure steps, when many have arrived, the
+ * rows still under way are moved together, and again every few steps.
  *
  * Vector gathers are left alone on purpose: AVX2 gathers issue the same loads and
  * were no faster than these loops.
  */
 #ifndef OBTREE_TRAVERSE_H
 #define OBTREE_TRAVERSE_H
+
+#if defined(__SSE2__) || defined(_M_X64)
+#include <xmmintrin.h>
+#endif
 
 #define OBTREE_LANES 16
 #define OBTREE_STEPS 4 /* between two compactions */
@@ -23,21 +26,20 @@
     OBTREE_EACH8(M) M(8) M(9) M(10) M(11) M(12) M(13) M(14) M(15)
 
 /* Narrow: `packed` is child << shift | feature << 3 | missing_left. Sixteen rows lie
- * side by side, so feature j of a lane is x[16 * j]: (packed & mask) * 2 floats. */
-#define NARROW_VALUE(x, packed) ((x)[(size_t)((packed) & mask) * 2])
-
+ * side by side, so feature j of a lane is x[16 * j]: x[(packed & mask) * 2]. */
 static inline uint32_t step_narrow(const obtree_narrow_node *nodes, uint32_t at, const float *x,
                                    int32_t shift, uint32_t mask)
 {
     const uint32_t packed = nodes[at].packed;
-    return (packed >> shift) + (uint32_t) !(NARROW_VALUE(x, packed) <= nodes[at].threshold);
+    const float value = x[(size_t)(packed & mask) * 2];
+    return (packed >> shift) + (uint32_t) !(value <= nodes[at].threshold);
 }
 
 static inline uint32_t step_narrow_missing(const obtree_narrow_node *nodes, uint32_t at,
                                            const float *x, int32_t shift, uint32_t mask)
 {
     const uint32_t packed = nodes[at].packed;
-    const float value = NARROW_VALUE(x, packed);
+    const float value = x[(size_t)(packed & mask) * 2];
     const uint32_t right = (uint32_t) !(value <= nodes[at].threshold);
     const uint32_t sent_left = (uint32_t)(value != value) & packed & 1u;
     return (packed >> shift) + (right & ~sent_left);
@@ -138,11 +140,11 @@ static void traverse_narrow(const obtree_narrow_node *nodes, const float *x, ptr
                             ptrdiff_t n_features, int32_t shift, uint32_t mask, int32_t n_sure,
                             int32_t has_missing, uint32_t *found, uint32_t *scratch)
 {
-    const ptrdiff_t group_stride = n_features * OBTREE_LANES;
+    const ptrdiff_t stride = n_features * OBTREE_LANES;
     if (has_missing) {
-        walk_narrow_missing(nodes, x, n_rows, group_stride, shift, mask, n_sure, found, scratch);
+        walk_narrow_missing(nodes, x, n_rows, stride, shift, mask, n_sure, found, scratch);
     } else {
-        walk_narrow(nodes, x, n_rows, group_stride, shift, mask, n_sure, found, scratch);
+        walk_narrow(nodes, x, n_rows, stride, shift, mask, n_sure, found, scratch);
     }
 }
 
@@ -198,54 +200,103 @@ static void traverse_trees(const obtree_narrow_node *nodes, const int64_t *start
     }
 }
 
-/* Rows of X to float32, sixteen side by side (lane_stride 1, value_stride 16) or each
- * contiguous (lane_stride n_features, value_stride 1). The tile keeps the lines being
- * written in the first-level cache. */
-#define OBTREE_LOAD(NAME, TYPE)                                                            \
-    static void NAME(const char *source, ptrdiff_t row_stride, ptrdiff_t column_stride,    \
-                     ptrdiff_t n_rows, ptrdiff_t n_features, int32_t grouped, float *x)    \
-    {                                                                                      \
-        for (ptrdiff_t group = 0; group < n_rows; group += OBTREE_LANES) {                 \
-            float *out = x + group * n_features;                                           \
-            const ptrdiff_t lanes =                                                        \
-                n_rows - group < OBTREE_LANES ? n_rows - group : OBTREE_LANES;             \
-            for (ptrdiff_t first = 0; first < n_features; first += 64) {                   \
-                const ptrdiff_t last = n_features - first < 64 ? n_features : first + 64;  \
-                for (ptrdiff_t lane = 0; lane < lanes; ++lane) {                           \
-                    const char *row = source + (group + lane) * row_stride;                \
-                    float *to = grouped ? out + lane : out + lane * n_features;            \
-                    const ptrdiff_t step = grouped ? OBTREE_LANES : 1;                     \
-                    for (ptrdiff_t j = first; j < last; ++j) {                             \
-                        TYPE value;                                                        \
-                        memcpy(&value, row + j * column_stride, sizeof value);             \
-                        to[j * step] = (float)value;                                       \
-                    }                                                                      \
-                }                                                                          \
-            }                                                                              \
-        }                                                                                  \
+/* Part of a row of X to float32, contiguous. */
+#define OBTREE_CONVERT(NAME, TYPE)                                                           \
+    static inline void NAME(const char *source, ptrdiff_t stride, ptrdiff_t n, float *to)    \
+    {                                                                                        \
+        TYPE value;                                                                          \
+        if (stride == (ptrdiff_t)sizeof value) {                                             \
+            for (ptrdiff_t j = 0; j < n; ++j) {                                              \
+                memcpy(&value, source + j * (ptrdiff_t)sizeof value, sizeof value);          \
+                to[j] = (float)value;                                                        \
+            }                                                                                \
+        } else {                                                                             \
+            for (ptrdiff_t j = 0; j < n; ++j) {                                              \
+                memcpy(&value, source + j * stride, sizeof value);                           \
+                to[j] = (float)value;                                                        \
+            }                                                                                \
+        }                                                                                    \
     }
 
-OBTREE_LOAD(load_uint8, uint8_t)
-OBTREE_LOAD(load_int16, int16_t)
-OBTREE_LOAD(load_float32, float)
-OBTREE_LOAD(load_float64, double)
+OBTREE_CONVERT(convert_uint8, uint8_t)
+OBTREE_CONVERT(convert_int16, int16_t)
+OBTREE_CONVERT(convert_float32, float)
+OBTREE_CONVERT(convert_float64, double)
 
-static void load_rows(const void *source, int32_t type, ptrdiff_t row_stride,
-                      ptrdiff_t column_stride, ptrdiff_t n_rows, ptrdiff_t n_features,
-                      int32_t grouped, float *x)
+static inline void convert_values(const char *source, int32_t type, ptrdiff_t stride, ptrdiff_t n,
+                                  float *to)
 {
     switch (type) {
     case OBTREE_UINT8:
-        load_uint8(source, row_stride, column_stride, n_rows, n_features, grouped, x);
+        convert_uint8(source, stride, n, to);
         break;
     case OBTREE_INT16:
-        load_int16(source, row_stride, column_stride, n_rows, n_features, grouped, x);
+        convert_int16(source, stride, n, to);
         break;
     case OBTREE_FLOAT32:
-        load_float32(source, row_stride, column_stride, n_rows, n_features, grouped, x);
+        convert_float32(source, stride, n, to);
         break;
     default:
-        load_float64(source, row_stride, column_stride, n_rows, n_features, grouped, x);
+        convert_float64(source, stride, n, to);
+    }
+}
+
+#define OBTREE_TILE 64
+
+/* to[16 * j + lane] = tile[lane][j] for j < n. */
+static void interleave_tile(const float tile[OBTREE_LANES][OBTREE_TILE], ptrdiff_t n, float *to)
+{
+    ptrdiff_t j = 0;
+#if defined(__SSE2__) || defined(_M_X64)
+    for (; j + 4 <= n; j += 4) {
+        for (ptrdiff_t lane = 0; lane < OBTREE_LANES; lane += 4) {
+            __m128 a = _mm_loadu_ps(tile[lane] + j), b = _mm_loadu_ps(tile[lane + 1] + j);
+            __m128 c = _mm_loadu_ps(tile[lane + 2] + j), d = _mm_loadu_ps(tile[lane + 3] + j);
+            _MM_TRANSPOSE4_PS(a, b, c, d);
+            _mm_storeu_ps(to + 16 * j + lane, a);
+            _mm_storeu_ps(to + 16 * j + 16 + lane, b);
+            _mm_storeu_ps(to + 16 * j + 32 + lane, c);
+            _mm_storeu_ps(to + 16 * j + 48 + lane, d);
+        }
+    }
+#endif
+    for (; j < n; ++j) {
+        for (ptrdiff_t lane = 0; lane < OBTREE_LANES; ++lane) {
+            to[OBTREE_LANES * j + lane] = tile[lane][j];
+        }
+    }
+}
+
+/* Rows of X to a block: sixteen side by side when `grouped`, else each contiguous. The
+ * lanes of an incomplete group hold zeros. */
+static void load_rows(const void *x_source, int32_t type, ptrdiff_t row_stride,
+                      ptrdiff_t column_stride, ptrdiff_t n_rows, ptrdiff_t n_features,
+                      int32_t grouped, float *x)
+{
+    const char *source = x_source;
+    float tile[OBTREE_LANES][OBTREE_TILE];
+    if (!grouped) {
+        for (ptrdiff_t row = 0; row < n_rows; ++row) {
+            convert_values(source + row * row_stride, type, column_stride, n_features,
+                           x + row * n_features);
+        }
+        return;
+    }
+    for (ptrdiff_t group = 0; group < n_rows; group += OBTREE_LANES) {
+        const ptrdiff_t lanes = n_rows - group < OBTREE_LANES ? n_rows - group : OBTREE_LANES;
+        if (lanes < OBTREE_LANES) {
+            memset(tile, 0, sizeof tile);
+        }
+        for (ptrdiff_t first = 0; first < n_features; first += OBTREE_TILE) {
+            const ptrdiff_t n =
+                n_features - first < OBTREE_TILE ? n_features - first : OBTREE_TILE;
+            for (ptrdiff_t lane = 0; lane < lanes; ++lane) {
+                convert_values(source + (group + lane) * row_stride + first * column_stride, type,
+                               column_stride, n, tile[lane]);
+            }
+            interleave_tile((const float(*)[OBTREE_TILE])tile, n,
+                            x + group * n_features + first * OBTREE_LANES);
+        }
     }
 }
 

@@ -1,0 +1,130 @@
+"""Trees as text."""
+
+import math
+
+import numpy as np
+
+from obtree.tree.tree import Tree
+
+
+def export_text(
+    tree, feature_names=None, class_names=None, max_depth=10, decimals=2, max_terms=6
+):
+    """Write a tree as indented lines, one test or leaf each.
+
+    Parameters
+    ----------
+    tree : Tree or fitted estimator with a ``tree_``
+    feature_names : sequence of str, optional
+        Names of the columns; ``x[0]``, ``x[1]``, ... by default, or the estimator's
+        ``feature_names_in_``.
+    class_names : sequence of str, optional
+        Names of the classes of a tree with one output; by default the estimator's ``classes_``,
+        or their numbers.
+    max_depth : int or None, default=10
+        Deeper parts are summed up in one line each; None shows everything.
+    decimals : int, default=2
+        Digits after the point.
+    max_terms : int, default=6
+        Terms of a linear combination that are shown, those with the largest weights.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    A split on a combination of features reads ::
+
+        0.71*width - 0.70*height <= 1.30
+        |-- yes: class b (n=50, 0.96)
+        `-- no: ...
+    """
+    estimator = None if isinstance(tree, Tree) else tree
+    if estimator is not None:
+        if not isinstance(getattr(estimator, "tree_", None), Tree):
+            raise ValueError(
+                f"expected a Tree or a fitted tree estimator, got {type(tree).__name__}"
+            )
+        tree = estimator.tree_
+        if feature_names is None:
+            feature_names = getattr(estimator, "feature_names_in_", None)
+        if class_names is None and tree.n_outputs == 1:
+            class_names = getattr(estimator, "classes_", None)
+    feature_names = _check_names(
+        "feature_names", feature_names, tree.n_features, [f"x[{j}]" for j in range(tree.n_features)]
+    )
+    if class_names is not None and tree.n_outputs != 1:
+        raise ValueError(f"class_names cannot be used with {tree.n_outputs} outputs")
+    is_classifier = tree.max_n_classes > 1 or class_names is not None
+    class_names = _check_names(
+        "class_names", class_names, tree.max_n_classes, list(range(tree.max_n_classes))
+    )
+    for name, number in (("decimals", decimals), ("max_terms", max_terms)):
+        if number < 0:
+            raise ValueError(f"{name} is {number}; expected at least 0")
+    limit = math.inf if max_depth is None else max_depth
+
+    lines = []
+    # (node, depth, text before the node's own, text before its children's)
+    stack = [(0, 0, "", "")]
+    while stack:
+        node, depth, lead, indent = stack.pop()
+        if tree.children_left[node] < 0:
+            text = _describe_leaf(tree, node, class_names if is_classifier else None, decimals)
+        elif depth >= limit:
+            text = f"... (n={tree.n_node_samples[node]})"
+        else:
+            text = _describe_split(tree, node, feature_names, decimals, max_terms)
+            left, right = tree.children_left[node], tree.children_right[node]
+            stack.append((right, depth + 1, f"{indent}`-- no: ", f"{indent}    "))
+            stack.append((left, depth + 1, f"{indent}|-- yes: ", f"{indent}|   "))
+        lines.append(lead + text)
+    return "\n".join(lines) + "\n"
+
+
+def _check_names(what, names, n_expected, default):
+    if names is None:
+        return default
+    if len(names) != n_expected:
+        raise ValueError(f"{what} has {len(names)} names; expected {n_expected}")
+    return names
+
+
+def _describe_split(tree, node, feature_names, decimals, max_terms):
+    terms = slice(tree.term_ptr[node], tree.term_ptr[node + 1])
+    features, weights = tree.term_feature[terms], tree.term_weight[terms]
+    bound = f"{tree.threshold[node]:.{decimals}f}"
+    if len(weights) == 1 and weights[0] == 1.0:
+        text = str(feature_names[features[0]])
+    else:
+        text = _describe_sum(features, weights, feature_names, decimals, max_terms)
+    side = "left" if tree.missing_go_left[node] else None
+    return f"{text} <= {bound}" + (" or missing" if side else "")
+
+
+def _describe_sum(features, weights, feature_names, decimals, max_terms):
+    shown = np.sort(np.argsort(-np.abs(weights), kind="stable")[:max_terms])
+    text = ""
+    for k in shown:
+        size = f"{abs(weights[k]):.{decimals}f}*{feature_names[features[k]]}"
+        if not text:
+            text = f"-{size}" if weights[k] < 0 else size
+        else:
+            text += f" {'-' if weights[k] < 0 else '+'} {size}"
+    n_hidden = len(weights) - len(shown)
+    if n_hidden:
+        text += f"{' + ' if text else ''}({n_hidden} smaller terms)"
+    return text
+
+
+def _describe_leaf(tree, node, class_names, decimals):
+    count = f"n={tree.n_node_samples[node]}"
+    value = tree.value[node]
+    if class_names is None:
+        numbers = ", ".join(f"{v:.{decimals}f}" for v in value[:, 0])
+        return f"value {numbers} ({count})"
+    best = value.argmax(axis=1)
+    share = ", ".join(f"{value[k, c]:.{decimals}f}" for k, c in enumerate(best))
+    names = ", ".join(str(class_names[c]) for c in best)
+    return f"class {names} ({count}, {share})"

@@ -1,0 +1,176 @@
+"""Trees to plain arrays and back.
+
+What is saved is a dictionary of arrays and a format number, nothing else. What is loaded is
+not trusted: every length, type, range and link is checked here, once, so that walking a
+tree needs no checks. All checks are array operations; the depth of a tree costs neither
+stack nor time (links are followed by doubling).
+"""
+
+import numpy as np
+
+from obtree.tree.path import compute_depths
+from obtree.tree.tree import FIELDS, Tree
+
+FORMAT = 1
+
+# The packed form of a tree counts nodes and features with 31 bits.
+MAX_COUNT = 2**31 - 64
+
+_PER_NODE = (
+    "children_left",
+    "children_right",
+    "threshold",
+    "missing_go_left",
+    "impurity",
+    "n_node_samples",
+    "weighted_n_node_samples",
+    "value",
+)
+
+
+def tree_to_state(tree):
+    """Describe a tree with plain arrays.
+
+    Parameters
+    ----------
+    tree : Tree
+
+    Returns
+    -------
+    dict
+        ``format``, ``n_features`` and the array attributes of `Tree`.
+    """
+    state = {"format": FORMAT, "n_features": tree.n_features}
+    state.update((name, np.asarray(getattr(tree, name))) for name in FIELDS)
+    return state
+
+
+def tree_from_state(state):
+    """Make a tree from a state that may be damaged.
+
+    Parameters
+    ----------
+    state : dict
+        As made by `tree_to_state`.
+
+    Returns
+    -------
+    Tree
+
+    Raises
+    ------
+    ValueError
+        Naming the field that cannot belong to a tree.
+    """
+    if not isinstance(state, dict):
+        raise ValueError(f"a tree state must be a dict, got {type(state).__name__}")
+    if "format" not in state:
+        raise ValueError("a tree state must hold 'format'")
+    if not _is_integer(state["format"]) or state["format"] != FORMAT:
+        raise ValueError(f"format is {state['format']!r}; this version reads format {FORMAT}")
+    expected = {"format", "n_features", *FIELDS}
+    if state.keys() != expected:
+        wrong = sorted(str(name) for name in state.keys() ^ expected)
+        raise ValueError(f"missing or unexpected fields in a tree state: {', '.join(wrong)}")
+    n_features = state["n_features"]
+    if not _is_integer(n_features) or not 1 <= n_features <= MAX_COUNT:
+        raise ValueError(f"n_features is {n_features!r}; expected an integer in 1..{MAX_COUNT}")
+    for name, dtype in FIELDS.items():
+        _check_type(name, state[name], dtype)
+    _check_lengths(state)
+    # A private copy in native order: what was checked is what is used.
+    arrays = {name: np.array(state[name], dtype=dtype) for name, dtype in FIELDS.items()}
+    _check_values(arrays)
+    _check_children(arrays)
+    _check_terms(arrays, int(n_features))
+    return Tree.from_arrays(n_features=n_features, **arrays)
+
+
+def _is_integer(value):
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
+def _check_type(name, array, dtype):
+    if not isinstance(array, np.ndarray):
+        raise ValueError(f"{name} must be an array, got {type(array).__name__}")
+    if array.dtype.newbyteorder("=") != np.dtype(dtype):
+        raise ValueError(f"{name} has dtype {array.dtype}; expected {np.dtype(dtype)}")
+    n_dimensions = 3 if name == "value" else 1
+    if array.ndim != n_dimensions:
+        raise ValueError(f"{name} has {array.ndim} dimensions; expected {n_dimensions}")
+
+
+def _check_lengths(state):
+    n_nodes = state["children_left"].shape[0]
+    if not 1 <= n_nodes <= MAX_COUNT:
+        raise ValueError(f"children_left describes {n_nodes} nodes; expected 1..{MAX_COUNT}")
+    for name in _PER_NODE:
+        _check_length(name, state[name], n_nodes)
+    _check_length("term_ptr", state["term_ptr"], n_nodes + 1)
+    _check_length("term_weight", state["term_weight"], state["term_feature"].shape[0])
+    _, n_outputs, max_n_classes = state["value"].shape
+    if not 1 <= n_outputs <= MAX_COUNT or not 1 <= max_n_classes <= MAX_COUNT:
+        raise ValueError(f"value has shape {state['value'].shape}; expected no axis to be empty")
+    _check_length("n_classes", state["n_classes"], n_outputs)
+    n_classes = state["n_classes"]
+    if n_classes.min() < 1 or n_classes.max() != max_n_classes:
+        raise ValueError(
+            f"n_classes runs from {n_classes.min()} to {n_classes.max()}; expected at least 1 "
+            f"and the largest to be {max_n_classes}, as in value"
+        )
+
+
+def _check_length(name, array, length):
+    if array.shape[0] != length:
+        raise ValueError(f"{name} has length {array.shape[0]}; expected {length}")
+
+
+def _check_values(arrays):
+    for name in ("threshold", "term_weight", "impurity", "weighted_n_node_samples", "value"):
+        if not np.isfinite(arrays[name]).all():
+            raise ValueError(f"{name} must be finite")
+    for name in ("n_node_samples", "weighted_n_node_samples"):
+        if (arrays[name] < 0).any():
+            raise ValueError(f"{name} must not be negative")
+    if (arrays["missing_go_left"] > 1).any():
+        raise ValueError("missing_go_left must be 0 or 1")
+    value = arrays["value"]
+    if value.shape[2] > 1:
+        if (value < 0).any():
+            raise ValueError("value holds a negative class fraction")
+        for output, n in enumerate(arrays["n_classes"]):
+            if value[:, output, n:].any():
+                raise ValueError(f"value of output {output} goes beyond its n_classes = {n}")
+
+
+def _check_children(arrays):
+    """Every node but the root has one parent, and its ancestors end at the root."""
+    left, right = arrays["children_left"], arrays["children_right"]
+    n_nodes = left.shape[0]
+    for name in ("children_left", "children_right"):
+        if (arrays[name] < -1).any() or (arrays[name] >= n_nodes).any() or (arrays[name] == 0).any():
+            raise ValueError(f"{name} must be -1 or a node in 1..{n_nodes - 1}")
+    if ((left == -1) != (right == -1)).any():
+        raise ValueError("children_left and children_right must both be -1 at a leaf")
+    internal = left != -1
+    children = np.concatenate([left[internal], right[internal]])
+    if (np.bincount(children, minlength=n_nodes)[1:] != 1).any():
+        raise ValueError(
+            "children_left and children_right must name every node but the root exactly once"
+        )
+    # With one parent each, a node that the root does not lead to is on or below a cycle.
+    if compute_depths(left, right) is None:
+        raise ValueError("children_left and children_right hold a cycle")
+
+
+def _check_terms(arrays, n_features):
+    term_ptr, term_feature = arrays["term_ptr"], arrays["term_feature"]
+    if term_ptr[0] != 0 or term_ptr[-1] != term_feature.shape[0]:
+        raise ValueError(f"term_ptr must run from 0 to the {term_feature.shape[0]} terms")
+    if (term_ptr[1:] < term_ptr[:-1]).any():
+        raise ValueError("term_ptr must not decrease")
+    internal = arrays["children_left"] != -1
+    if ((np.diff(term_ptr) > 0) != internal).any():
+        raise ValueError("term_ptr must give terms to every internal node and none to leaves")
+    if (term_feature < 0).any() or (term_feature >= n_features).any():
+        raise ValueError(f"term_feature must be in 0..{n_features - 1}")

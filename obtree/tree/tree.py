@@ -1,0 +1,175 @@
+"""A grown tree as plain arrays."""
+
+import numpy as np
+
+from obtree.tree.path import compute_depths
+
+FIELDS = {
+    "children_left": np.int32,
+    "children_right": np.int32,
+    "threshold": np.float64,
+    "term_ptr": np.int64,
+    "term_feature": np.int32,
+    "term_weight": np.float64,
+    "missing_go_left": np.uint8,
+    "impurity": np.float64,
+    "n_node_samples": np.int64,
+    "weighted_n_node_samples": np.float64,
+    "value": np.float64,
+    "n_classes": np.int64,
+}
+
+
+class Tree:
+    """A decision tree that has stopped growing.
+
+    Node 0 is the root. Node ``i`` sends a row ``x`` to ``children_left[i]`` when ::
+
+        sum(term_weight[k] * x[term_feature[k]]) <= threshold[i]
+
+    over ``k`` in ``term_ptr[i]:term_ptr[i + 1]``, else to ``children_right[i]``. Values of
+    ``x`` are float32; the sum is float64, in the order of the terms when there are fewer than
+    16, else in 16 partial sums (term ``k`` into sum ``k % 16``) that are folded in halves.
+    When a term's value is missing (NaN) the sum is NaN and the row goes left if
+    ``missing_go_left[i]``, else right. An axis split has one term of weight 1. A
+    leaf has no terms, threshold 0 and both children -1.
+
+    The arrays are read-only. Make trees with :meth:`from_arrays`, or from untrusted data
+    with :func:`obtree.tree.state.tree_from_state`.
+
+    Attributes
+    ----------
+    children_left, children_right : int32 (n_nodes,)
+        Children, -1 at leaves.
+    threshold : float64 (n_nodes,)
+    term_ptr : int64 (n_nodes + 1,)
+    term_feature : int32 (n_terms,)
+    term_weight : float64 (n_terms,)
+    missing_go_left : uint8 (n_nodes,)
+    impurity : float64 (n_nodes,)
+    n_node_samples : int64 (n_nodes,)
+        Training rows that reached the node.
+    weighted_n_node_samples : float64 (n_nodes,)
+        Their total weight.
+    value : float64 (n_nodes, n_outputs, max_n_classes)
+        Class fractions, or the predicted number (last axis 1).
+    n_features, n_outputs : int
+    n_classes : int64 (n_outputs,)
+        Classes of each output; 1 in regression.
+    """
+
+    @classmethod
+    def from_arrays(cls, *, n_features, **arrays):
+        """Make a tree from arrays that are known to be consistent.
+
+        Parameters
+        ----------
+        n_features : int
+        **arrays : array-like
+            Every array attribute of the class, by name. Arrays that own their memory and
+            have the right type are kept, not copied, and become read-only.
+
+        Returns
+        -------
+        Tree
+        """
+        if arrays.keys() != FIELDS.keys():
+            wrong = sorted(arrays.keys() ^ FIELDS.keys())
+            raise TypeError(f"missing or unexpected arrays: {', '.join(wrong)}")
+        tree = cls.__new__(cls)
+        tree.n_features = int(n_features)
+        for name, dtype in FIELDS.items():
+            array = np.require(arrays[name], dtype=dtype, requirements=["C", "O"])
+            array.flags.writeable = False
+            setattr(tree, name, array)
+        tree.n_outputs = int(tree.value.shape[1])
+        tree._predictor = None
+        return tree
+
+    def __init__(self):
+        raise TypeError("make trees with Tree.from_arrays or obtree.tree.state.tree_from_state")
+
+    def __reduce__(self):
+        from obtree.tree.state import tree_from_state, tree_to_state
+
+        return tree_from_state, (tree_to_state(self),)
+
+    def __copy__(self):
+        return self
+
+    def __deepcopy__(self, memo):
+        # Nothing of a tree can change, so one serves everybody.
+        return self
+
+    def __repr__(self):
+        return (
+            f"Tree(node_count={self.node_count}, n_leaves={self.n_leaves}, "
+            f"max_depth={self.max_depth}, n_features={self.n_features})"
+        )
+
+    @property
+    def node_count(self):
+        """Number of nodes, leaves included."""
+        return self.children_left.shape[0]
+
+    @property
+    def n_leaves(self):
+        """Number of leaves."""
+        return int(np.count_nonzero(self.children_left < 0))
+
+    @property
+    def max_depth(self):
+        """Depth of the deepest leaf; 0 when the root is a leaf."""
+        return int(self.compute_depths().max())
+
+    @property
+    def max_n_classes(self):
+        """Largest number of classes over the outputs."""
+        return self.value.shape[2]
+
+    @property
+    def feature(self):
+        """Feature of each node's first term, -2 at leaves."""
+        feature = np.full(self.node_count, -2, dtype=np.int64)
+        internal = self.children_left >= 0
+        feature[internal] = self.term_feature[self.term_ptr[:-1][internal]]
+        return feature
+
+    def compute_depths(self):
+        """Depth of every node, int64 (n_nodes,)."""
+        return compute_depths(self.children_left, self.children_right)
+
+    def predict(self, X):
+        """Values of the leaves that the rows of X reach.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+            Read as float32.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_outputs, max_n_classes)
+        """
+        return self._get_predictor().predict(X)
+
+    def apply(self, X):
+        """Number of the leaf that each row of X reaches, int64 (n_rows,)."""
+        return self._get_predictor().apply(X)[:, 0]
+
+    def decision_path(self, X):
+        """Indicator of the nodes that each row of X passes, CSR (n_rows, n_nodes)."""
+        return self._get_predictor().decision_path(X)[0]
+
+    def compute_feature_importances(self, normalize=True):
+        """Decrease of impurity that each feature brought; see `compute_importances`."""
+        from obtree.tree.importance import compute_importances
+
+        return compute_importances(self, normalize=normalize)
+
+    def _get_predictor(self):
+        if self._predictor is None:
+            from obtree.tree.predict import Predictor
+
+            self._predictor = Predictor([self])
+        return self._predictor
