@@ -5,7 +5,7 @@ from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 cdef extern from "simd/kernels.h":
     ctypedef struct NarrowNode "obtree_narrow_node":
         uint32_t packed
-        float threshold
+        uint32_t threshold
 
     ctypedef struct WideNode "obtree_wide_node":
         double threshold
@@ -18,6 +18,13 @@ cdef extern from "simd/kernels.h":
         OBTREE_FLOAT32
         OBTREE_FLOAT64
 
+    enum:
+        OBTREE_FLOAT_ROWS
+        OBTREE_KEY_ROWS
+        OBTREE_KEY_GROUPS
+
+    uint32_t obtree_make_key(float value) noexcept nogil
+
     ctypedef struct Kernels "obtree_kernels":
         const char* name
         void (*gather_codes)(const void* codes, int32_t width, const int32_t* rows,
@@ -25,12 +32,24 @@ cdef extern from "simd/kernels.h":
         void (*gather_strided)(const void* codes, int32_t width, Py_ssize_t stride,
                                const int32_t* rows, Py_ssize_t n, uint32_t* out,
                                uint32_t* low, uint32_t* high) noexcept nogil
+        void (*fill_classes)(const void* codes, int32_t width, Py_ssize_t stride,
+                             const int32_t* rows, Py_ssize_t n, uint32_t low,
+                             const int32_t* slot, const double* w, Py_ssize_t n_slots,
+                             double* bins) noexcept nogil
+        void (*fill_moments)(const void* codes, int32_t width, Py_ssize_t stride,
+                             const int32_t* rows, Py_ssize_t n, uint32_t low,
+                             const double* records, Py_ssize_t n_fields,
+                             double* bins) noexcept nogil
+        Py_ssize_t (*sweep_gini)(double* bins, Py_ssize_t n_bins, Py_ssize_t n_slots,
+                                 const double* total, double* left, double weight,
+                                 double squares, double min_weight, double* score,
+                                 uint32_t* low_key, uint32_t* high_key) noexcept nogil
         void (*sort_codes)(const uint32_t* codes, Py_ssize_t n, uint32_t low, uint32_t high,
                            uint64_t* words, uint64_t* spare) noexcept nogil
         void (*sort_words)(uint64_t* words, Py_ssize_t n, uint64_t* spare) noexcept nogil
         Py_ssize_t (*split_rows)(const void* codes, int32_t width, uint32_t cut, int32_t* rows,
                                  Py_ssize_t n, int32_t* spare) noexcept nogil
-        void (*traverse_narrow)(const NarrowNode* nodes, const float* x, Py_ssize_t n_rows,
+        void (*traverse_narrow)(const NarrowNode* nodes, const uint32_t* x, Py_ssize_t n_rows,
                                 Py_ssize_t n_features, int32_t shift, uint32_t mask,
                                 int32_t n_sure, int32_t has_missing, uint32_t* found,
                                 uint32_t* scratch) noexcept nogil
@@ -38,12 +57,11 @@ cdef extern from "simd/kernels.h":
                               Py_ssize_t n_features, int32_t n_sure, uint32_t* found,
                               uint32_t* scratch) noexcept nogil
         void (*traverse_trees)(const NarrowNode* nodes, const int64_t* start, Py_ssize_t n_trees,
-                               const float* x, int32_t shift, uint32_t mask,
+                               const uint32_t* x, int32_t shift, uint32_t mask,
                                uint32_t* found) noexcept nogil
-        void (*traverse_load)(const void* source, int32_t type, Py_ssize_t row_stride,
-                              Py_ssize_t column_stride, Py_ssize_t n_rows,
-                              Py_ssize_t n_features, int32_t grouped, float* x) noexcept nogil
-        int32_t (*traverse_missing)(const float* x, Py_ssize_t n) noexcept nogil
+        int32_t (*traverse_load)(const void* source, int32_t type, Py_ssize_t row_stride,
+                                 Py_ssize_t column_stride, Py_ssize_t n_rows,
+                                 Py_ssize_t n_features, int32_t layout, void* x) noexcept nogil
 
 
 cdef const Kernels* kernels() noexcept nogil

@@ -34,24 +34,27 @@ def call_detached(function, *args, detach=True, watch=None):
     if not detach:
         return function(*args)
     outcome = []
+    # An event and not Thread.join: an interrupted join takes the thread for finished.
+    finished = threading.Event()
 
     def run():
         try:
             outcome.append((function(*args), None))
         except BaseException as error:
             outcome.append((None, error))
+        finally:
+            finished.set()
 
     worker = threading.Thread(target=run, name="obtree-worker", daemon=True)
     worker.start()
     try:
-        while worker.is_alive():
-            worker.join(0.05)
+        while not finished.wait(0.05):
             if watch is not None:
                 watch.poll()
     except BaseException:
         if watch is not None:
             watch.stop()
-        worker.join()
+        finished.wait()
         raise
     result, error = outcome[0]
     if error is not None:

@@ -5,7 +5,8 @@
 # (bins), and the loop over samples is inside `scan`: one virtual call per direction,
 # none per sample.
 
-from libc.stdint cimport uint32_t, uint64_t
+from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.string cimport memcpy
 
 from obtree.core.memory cimport Workspace
 from obtree.core.types cimport idx_t, row_t, w_t
@@ -31,6 +32,16 @@ cdef struct Cut:
     uint32_t high_key
 
 
+cdef struct RankColumn:
+    # Ranks of the current node's rows, where they lie: the rank of row p is found at
+    # rows[p] * stride bytes from codes, or is the 32-bit codes[p] when rows is NULL.
+    const void* codes
+    int32_t width             # bytes of a rank: 1, 2 or 4
+    idx_t stride
+    const row_t* rows
+    uint32_t low              # no rank is smaller
+
+
 cdef class Criterion:
     cdef readonly idx_t n_outputs
     cdef readonly idx_t value_size    # doubles per node: n_outputs * largest number of classes
@@ -53,9 +64,10 @@ cdef class Criterion:
     # Whether scan_bins is expected to beat sorting for n rows in n_bins bins.
     cdef bint prefers_bins(self, idx_t n, idx_t n_bins) noexcept nogil
 
-    # The same cut as `scan`, from codes[p] - low in [0, n_bins).
-    cdef int scan_bins(self, const uint32_t* codes, idx_t n, uint32_t low, idx_t n_bins,
-                       const ScanLimits* limits, Cut* best) except -1 nogil
+    # The same cut as `scan`, from ranks in [low, low + n_bins); a key is rank - low.
+    # Returns how many different ranks there were; with one the column is constant.
+    cdef idx_t scan_bins(self, const RankColumn* column, idx_t n, idx_t n_bins,
+                         const ScanLimits* limits, Cut* best) except -1 nogil
 
     # What a leaf made of the current node predicts. OUT value (value_size).
     cdef void node_value(self, double* value) noexcept nogil
@@ -64,6 +76,21 @@ cdef class Criterion:
     cdef void clip_value(self, double* value, double lower, double upper) noexcept nogil
 
     cpdef Criterion clone(self)
+
+
+cdef inline idx_t rank_key(const RankColumn* column, idx_t p) noexcept nogil:
+    """Rank of the node's row p, counted from `low`."""
+    cdef const char* at = <const char*>column.codes
+    cdef uint16_t pair
+    if column.rows == NULL:
+        return (<const uint32_t*>at)[p] - column.low
+    at += column.rows[p] * column.stride
+    if column.width == 1:
+        return (<const uint8_t*>at)[0] - column.low
+    if column.width == 2:
+        memcpy(&pair, at, sizeof(pair))      # may stand at an odd address
+        return pair - column.low
+    return (<const uint32_t*>at)[0] - column.low
 
 
 cdef inline bint is_allowed(const ScanLimits* limits, idx_t n_left, idx_t n_right,

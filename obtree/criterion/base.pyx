@@ -4,7 +4,7 @@ Subclasses implement every method below; see ``base.pxd`` for the contract. The
 methods here raise, so that one that was forgotten is noticed at once.
 """
 
-from libc.stdint cimport uint32_t, uint64_t
+from libc.stdint cimport uint64_t
 
 from obtree.core.memory cimport Workspace
 from obtree.core.types cimport idx_t, row_t, w_t
@@ -32,8 +32,8 @@ cdef class Criterion:
     cdef bint prefers_bins(self, idx_t n, idx_t n_bins) noexcept nogil:
         return False
 
-    cdef int scan_bins(self, const uint32_t* codes, idx_t n, uint32_t low, idx_t n_bins,
-                       const ScanLimits* limits, Cut* best) except -1 nogil:
+    cdef idx_t scan_bins(self, const RankColumn* column, idx_t n, idx_t n_bins,
+                         const ScanLimits* limits, Cut* best) except -1 nogil:
         with gil:
             raise NotImplementedError(f"{type(self).__name__} must implement scan_bins")
 

@@ -3,7 +3,7 @@
 from libc.stdint cimport int32_t, uint32_t
 
 from obtree.core.types cimport idx_t, w_t
-from obtree.criterion.base cimport Criterion, ScanLimits
+from obtree.criterion.base cimport Criterion, RankColumn, ScanLimits
 from obtree.criterion.sweep cimport ClassNode
 
 
@@ -12,12 +12,13 @@ cdef class ClassCriterion(Criterion):
     cdef object _n_classes            # int64 (n_outputs,)
     cdef const int32_t* _y
     cdef ClassNode node
-    cdef w_t* bins                    # (n_bins * n_slots) weights, zero between calls
+    cdef w_t* bins                    # (n_bins * n_padded) weights, zero between calls
     cdef uint32_t* bin_rows           # (n_bins) rows, zero between calls
     cdef idx_t max_bins
     cdef double slots_per_row         # slots whose sweep costs what bins save for a row
 
     cdef double impurity_of(self, const w_t* counts, w_t weight) noexcept nogil
-    cdef const uint32_t* fill_bins(self, const uint32_t* codes, idx_t n, uint32_t low,
-                                   const ScanLimits* limits) noexcept nogil
+    cdef void fill_bins(self, const RankColumn* column, idx_t n) noexcept nogil
+    cdef const uint32_t* count_rows(self, const RankColumn* column, idx_t n,
+                                    const ScanLimits* limits) noexcept nogil
     cdef void clear_bins(self, idx_t n_bins) noexcept nogil

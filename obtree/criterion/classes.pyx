@@ -10,9 +10,10 @@ import numpy as np
 from libc.stdint cimport int32_t, uint32_t
 from libc.string cimport memset
 
+from obtree.core.dispatch cimport kernels
 from obtree.core.memory cimport Workspace
 from obtree.core.types cimport idx_t, row_t, w_t
-from obtree.criterion.base cimport Criterion, NodeStats, ScanLimits
+from obtree.criterion.base cimport Criterion, NodeStats, RankColumn, ScanLimits, rank_key
 
 
 cdef enum:
@@ -38,6 +39,7 @@ cdef class ClassCriterion(Criterion):
         self.node.n_outputs = self.n_outputs
         self.node.stride = int(self._n_classes.max())
         self.node.n_slots = self.n_outputs * self.node.stride
+        self.node.n_padded = (self.node.n_slots + 3) // 4 * 4
         self.value_size = self.node.n_slots
 
     cpdef Criterion clone(self):
@@ -48,13 +50,14 @@ cdef class ClassCriterion(Criterion):
         return self._codes, self._n_classes
 
     cdef int bind(self, Workspace workspace, idx_t max_rows) except -1:
-        cdef idx_t n_slots = self.node.n_slots
-        self.node.total = <w_t*>workspace.take(n_slots, sizeof(w_t))
-        self.node.left = <w_t*>workspace.take(n_slots, sizeof(w_t))
+        cdef idx_t n_padded = self.node.n_padded
+        self.node.total = <w_t*>workspace.take(n_padded, sizeof(w_t))
+        self.node.left = <w_t*>workspace.take(n_padded, sizeof(w_t))
         self.node.slot = <int32_t*>workspace.take(max_rows * self.n_outputs, sizeof(int32_t))
         self.node.w = <w_t*>workspace.take(max_rows, sizeof(w_t))
-        self.max_bins = min(MAX_BINS_BYTES // (n_slots * <idx_t>sizeof(w_t)), max_rows + 1)
-        self.bins = <w_t*>workspace.take(self.max_bins * n_slots, sizeof(w_t))
+        self.max_bins = max(256, MAX_BINS_BYTES // (n_padded * <idx_t>sizeof(w_t)))
+        self.max_bins = min(self.max_bins, max_rows + 1)
+        self.bins = <w_t*>workspace.take(self.max_bins * n_padded, sizeof(w_t))
         self.bin_rows = <uint32_t*>workspace.take(self.max_bins, sizeof(uint32_t))
         self.clear_bins(self.max_bins)
         return 0
@@ -65,7 +68,7 @@ cdef class ClassCriterion(Criterion):
         cdef idx_t p, k
         cdef w_t node_weight = 0.0, w
         cdef int32_t slot
-        memset(node.total, 0, node.n_slots * sizeof(w_t))
+        memset(node.total, 0, node.n_padded * sizeof(w_t))
         for p in range(n):
             w = weight[rows[p]]
             node.w[p] = w
@@ -103,30 +106,29 @@ cdef class ClassCriterion(Criterion):
         # bins costs something for each slot, more where the criterion takes logarithms.
         return n_bins <= self.max_bins and n_bins * self.node.n_slots <= self.slots_per_row * n
 
-    cdef const uint32_t* fill_bins(self, const uint32_t* codes, idx_t n, uint32_t low,
-                                   const ScanLimits* limits) noexcept nogil:
-        """Add the node's rows to `bins`; give the rows in each bin, NULL if not needed.
-
-        All bins are zero before.
-        """
+    cdef void fill_bins(self, const RankColumn* column, idx_t n) noexcept nogil:
+        """Add the node's rows to `bins`, which are zero before."""
         cdef const ClassNode* node = &self.node
-        cdef w_t* bins = self.bins
-        cdef const int32_t* slot = node.slot
-        cdef const w_t* w = node.w
-        cdef idx_t p, k, n_slots = node.n_slots
+        cdef idx_t p, k
         if node.n_outputs == 1:
-            for p in range(n):
-                bins[(codes[p] - low) * n_slots + slot[p]] += w[p]
-        else:
-            for p in range(n):
-                for k in range(node.n_outputs):
-                    bins[(codes[p] - low) * n_slots + slot[p * node.n_outputs + k]] += w[p]
+            kernels().fill_classes(column.codes, column.width, column.stride, column.rows, n,
+                                   column.low, node.slot, node.w, node.n_padded, self.bins)
+            return
+        for p in range(n):
+            for k in range(node.n_outputs):
+                self.bins[rank_key(column, p) * node.n_padded
+                          + node.slot[p * node.n_outputs + k]] += node.w[p]
+
+    cdef const uint32_t* count_rows(self, const RankColumn* column, idx_t n,
+                                    const ScanLimits* limits) noexcept nogil:
+        """Rows in each bin; NULL when leaves of one row are allowed."""
+        cdef idx_t p
         if limits.min_samples_leaf <= 1:
             return NULL
         for p in range(n):
-            self.bin_rows[codes[p] - low] += 1
+            self.bin_rows[rank_key(column, p)] += 1
         return self.bin_rows
 
     cdef void clear_bins(self, idx_t n_bins) noexcept nogil:
-        memset(self.bins, 0, n_bins * self.node.n_slots * sizeof(w_t))
+        memset(self.bins, 0, n_bins * self.node.n_padded * sizeof(w_t))
         memset(self.bin_rows, 0, n_bins * sizeof(uint32_t))

@@ -5,11 +5,11 @@ x is a small integer, so the values are looked up; other weights take the logari
 """
 
 from libc.math cimport floor, log
-from libc.stdint cimport uint32_t, uint64_t
+from libc.stdint cimport uint64_t
 
 from obtree.core.memory cimport Workspace
 from obtree.core.types cimport idx_t, row_t, w_t
-from obtree.criterion.base cimport Cut, ScanLimits
+from obtree.criterion.base cimport Cut, RankColumn, ScanLimits
 from obtree.criterion.classes cimport ClassCriterion
 from obtree.criterion.sweep cimport EntropySums, sweep_bins, sweep_words
 
@@ -64,10 +64,12 @@ cdef class Entropy(ClassCriterion):
         sweep_words(&sums, &self.node, words, n, limits, best)
         return 0
 
-    cdef int scan_bins(self, const uint32_t* codes, idx_t n, uint32_t low, idx_t n_bins,
-                       const ScanLimits* limits, Cut* best) except -1 nogil:
+    cdef idx_t scan_bins(self, const RankColumn* column, idx_t n, idx_t n_bins,
+                         const ScanLimits* limits, Cut* best) except -1 nogil:
         cdef EntropySums sums = self._sums
-        cdef const uint32_t* bin_rows = self.fill_bins(codes, n, low, limits)
-        sweep_bins(&sums, &self.node, self.bins, bin_rows, n, n_bins, limits, best)
+        cdef idx_t n_found
+        self.fill_bins(column, n)
+        n_found = sweep_bins(&sums, &self.node, self.bins, self.count_rows(column, n, limits),
+                             n, n_bins, limits, best)
         self.clear_bins(n_bins)
-        return 0
+        return n_found

@@ -1,18 +1,19 @@
 """Gini impurity: the chance that two rows drawn from a node differ in class."""
 
-from libc.stdint cimport uint32_t, uint64_t
+from libc.stdint cimport uint64_t
 
+from obtree.core.dispatch cimport kernels
 from obtree.core.types cimport idx_t, w_t
-from obtree.criterion.base cimport Cut, ScanLimits
+from obtree.criterion.base cimport Cut, RankColumn, ScanLimits
 from obtree.criterion.classes cimport ClassCriterion
-from obtree.criterion.sweep cimport GiniSums, sweep_bins, sweep_words
+from obtree.criterion.sweep cimport GiniSums, reset_sums, sweep_bins, sweep_words
 
 
 cdef class Gini(ClassCriterion):
     """Gini impurity, averaged over the outputs."""
 
     def __cinit__(self, *args):
-        self.slots_per_row = 4.0
+        self.slots_per_row = 8.0
 
     cdef double impurity_of(self, const w_t* counts, w_t weight) noexcept nogil:
         cdef double squares = 0.0
@@ -27,10 +28,19 @@ cdef class Gini(ClassCriterion):
         sweep_words(&sums, &self.node, words, n, limits, best)
         return 0
 
-    cdef int scan_bins(self, const uint32_t* codes, idx_t n, uint32_t low, idx_t n_bins,
-                       const ScanLimits* limits, Cut* best) except -1 nogil:
+    cdef idx_t scan_bins(self, const RankColumn* column, idx_t n, idx_t n_bins,
+                         const ScanLimits* limits, Cut* best) except -1 nogil:
         cdef GiniSums sums
-        cdef const uint32_t* bin_rows = self.fill_bins(codes, n, low, limits)
-        sweep_bins(&sums, &self.node, self.bins, bin_rows, n, n_bins, limits, best)
+        cdef idx_t n_found
+        self.fill_bins(column, n)
+        if self.n_outputs == 1 and limits.min_samples_leaf <= 1 and limits.monotone == 0:
+            reset_sums(&sums, &self.node)
+            return kernels().sweep_gini(
+                self.bins, n_bins, self.node.n_padded, self.node.total, self.node.left,
+                self.node.weight, sums.squares, limits.min_weight_leaf, &best.score,
+                &best.low_key, &best.high_key,
+            )
+        n_found = sweep_bins(&sums, &self.node, self.bins, self.count_rows(column, n, limits),
+                             n, n_bins, limits, best)
         self.clear_bins(n_bins)
-        return 0
+        return n_found

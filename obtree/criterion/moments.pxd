@@ -3,7 +3,7 @@
 from libc.stdint cimport uint32_t
 
 from obtree.core.types cimport idx_t, w_t, y_t
-from obtree.criterion.base cimport Criterion, ScanLimits
+from obtree.criterion.base cimport Criterion, RankColumn, ScanLimits
 from obtree.criterion.moments_sweep cimport MomentNode
 
 
@@ -19,6 +19,7 @@ cdef class MomentCriterion(Criterion):
 
     cdef void _centre_output(self, idx_t k, idx_t n) noexcept nogil
     cdef double sum_impurity(self, idx_t n) noexcept nogil
-    cdef const uint32_t* fill_bins(self, const uint32_t* codes, idx_t n, uint32_t low,
-                                   const ScanLimits* limits) noexcept nogil
+    cdef void fill_bins(self, const RankColumn* column, idx_t n) noexcept nogil
+    cdef const uint32_t* count_rows(self, const RankColumn* column, idx_t n,
+                                    const ScanLimits* limits) noexcept nogil
     cdef void clear_bins(self, idx_t n_bins) noexcept nogil

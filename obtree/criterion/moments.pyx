@@ -7,9 +7,10 @@ digits, and a node of equal targets has an impurity of exactly zero.
 from libc.stdint cimport uint32_t
 from libc.string cimport memset
 
+from obtree.core.dispatch cimport kernels
 from obtree.core.memory cimport Workspace
 from obtree.core.types cimport idx_t, row_t, w_t, y_t
-from obtree.criterion.base cimport Criterion, NodeStats, ScanLimits
+from obtree.criterion.base cimport Criterion, NodeStats, RankColumn, ScanLimits, rank_key
 
 cdef enum:
     MAX_BINS = 65536
@@ -116,31 +117,19 @@ cdef class MomentCriterion(Criterion):
     cdef bint prefers_bins(self, idx_t n, idx_t n_bins) noexcept nogil:
         return n_bins <= self.max_bins and n_bins <= 2 * n
 
-    cdef const uint32_t* fill_bins(self, const uint32_t* codes, idx_t n, uint32_t low,
-                                   const ScanLimits* limits) noexcept nogil:
-        """Add the node's records to `bins`; give the rows in each bin, NULL if not needed.
+    cdef void fill_bins(self, const RankColumn* column, idx_t n) noexcept nogil:
+        """Add the node's records to `bins`, which are zero before."""
+        kernels().fill_moments(column.codes, column.width, column.stride, column.rows, n,
+                               column.low, self.node.records, 1 + self.n_outputs, self.bins)
 
-        All bins are zero before.
-        """
-        cdef idx_t width = 1 + self.n_outputs
-        cdef const double* record = self.node.records
-        cdef double* bins = self.bins
-        cdef double* sums
-        cdef idx_t p, k
-        if width == 2:
-            for p in range(n):
-                sums = bins + 2 * <idx_t>(codes[p] - low)
-                sums[0] += record[2 * p]
-                sums[1] += record[2 * p + 1]
-        else:
-            for p in range(n):
-                sums = bins + (codes[p] - low) * width
-                for k in range(width):
-                    sums[k] += record[p * width + k]
+    cdef const uint32_t* count_rows(self, const RankColumn* column, idx_t n,
+                                    const ScanLimits* limits) noexcept nogil:
+        """Rows in each bin; NULL when leaves of one row are allowed."""
+        cdef idx_t p
         if limits.min_samples_leaf <= 1:
             return NULL
         for p in range(n):
-            self.bin_rows[codes[p] - low] += 1
+            self.bin_rows[rank_key(column, p)] += 1
         return self.bin_rows
 
     cdef void clear_bins(self, idx_t n_bins) noexcept nogil:

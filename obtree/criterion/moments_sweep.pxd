@@ -41,20 +41,23 @@ ctypedef fused score_t:
 
 cdef inline bint beats_moments(const score_t* kind, const MomentNode* node, const double* left,
                                w_t weight_left, w_t weight_right, double* score) noexcept nogil:
-    """Whether a cut is worth more than *score, which it then replaces."""
+    """Whether a cut is worth more than *score, which it then replaces.
+
+    Squared error and Friedman's score are sums about the node's mean, so what is
+    missing on the left is what is present on the right: sum L^2 / W_L + sum R^2 / W_R =
+    W sum L^2 / (W_L W_R), and the constant W is left out.
+    """
     cdef double numerator = 0.0, denominator = weight_left * weight_right, candidate = 0.0
     cdef double right
     cdef idx_t k
     if score_t is SquaredScore:
-        # sum L^2 / W_L + sum R^2 / W_R on one denominator.
         for k in range(node.n_outputs):
-            right = node.total[k] - left[k]
-            numerator += left[k] * left[k] * weight_right + right * right * weight_left
+            numerator += left[k] * left[k]
     elif score_t is FriedmanScore:
         # The squared difference of the children's means (summed over the outputs),
         # weighted by both children: Friedman (2001), equation 35.
         for k in range(node.n_outputs):
-            numerator += left[k] * weight_right - (node.total[k] - left[k]) * weight_left
+            numerator += left[k]
         numerator *= numerator
     else:
         for k in range(node.n_outputs):
@@ -121,18 +124,18 @@ cdef inline void sweep_moments(const score_t* kind, const MomentNode* node, doub
                           limits, best)
 
 
-cdef inline void sweep_moment_bins(const score_t* kind, const MomentNode* node, double* left,
-                                   const double* bins, const uint32_t* bin_rows, idx_t n,
-                                   idx_t n_bins, const ScanLimits* limits,
-                                   Cut* best) noexcept nogil:
-    """The same cuts from the summed records of each bin.
+cdef inline idx_t sweep_moment_bins(const score_t* kind, const MomentNode* node, double* left,
+                                    const double* bins, const uint32_t* bin_rows, idx_t n,
+                                    idx_t n_bins, const ScanLimits* limits,
+                                    Cut* best) noexcept nogil:
+    """The same cuts from the summed records of each bin; how many bins are not empty.
 
     `bin_rows` counts the rows in each bin; NULL when leaves of one row are allowed,
     for then no count matters. SCRATCH left (n_outputs).
     """
     cdef const double* record
     cdef w_t weight_left = 0.0
-    cdef idx_t b, k, n_left = 0, n_outputs = node.n_outputs
+    cdef idx_t b, k, n_left = 0, n_found = 0, n_outputs = node.n_outputs
     cdef uint32_t key = 0
     for k in range(n_outputs):
         left[k] = 0.0
@@ -140,7 +143,7 @@ cdef inline void sweep_moment_bins(const score_t* kind, const MomentNode* node, 
         record = bins + b * (1 + n_outputs)
         if record[0] == 0.0:
             continue
-        if weight_left > 0.0:
+        if n_found > 0:
             if bin_rows == NULL:
                 judge_moments(kind, node, left, limits.min_samples_leaf,
                               limits.min_samples_leaf, weight_left, key, <uint32_t>b,
@@ -154,6 +157,8 @@ cdef inline void sweep_moment_bins(const score_t* kind, const MomentNode* node, 
         if bin_rows != NULL:
             n_left += bin_rows[b]
         key = <uint32_t>b
+        n_found += 1
+    return n_found
 
 
 cdef inline void scan_moment_words(const score_t* kind, const MomentNode* node,
@@ -172,7 +177,7 @@ cdef inline void scan_moment_words(const score_t* kind, const MomentNode* node,
         sweep_moments(kind, node, node.left, words, n, limits, best)
 
 
-cdef inline void scan_moment_bins(const score_t* kind, const MomentNode* node,
+cdef inline idx_t scan_moment_bins(const score_t* kind, const MomentNode* node,
                                   const double* bins, const uint32_t* bin_rows, idx_t n,
                                   idx_t n_bins, const ScanLimits* limits,
                                   Cut* best) noexcept nogil:
@@ -184,6 +189,5 @@ cdef inline void scan_moment_bins(const score_t* kind, const MomentNode* node,
         one = node[0]
         one.n_outputs = 1
         one.total = &total
-        sweep_moment_bins(kind, &one, &left, bins, bin_rows, n, n_bins, limits, best)
-    else:
-        sweep_moment_bins(kind, node, node.left, bins, bin_rows, n, n_bins, limits, best)
+        return sweep_moment_bins(kind, &one, &left, bins, bin_rows, n, n_bins, limits, best)
+    return sweep_moment_bins(kind, node, node.left, bins, bin_rows, n, n_bins, limits, best)

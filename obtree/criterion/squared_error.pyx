@@ -1,9 +1,9 @@
 """Squared error: the variance of a node's targets."""
 
-from libc.stdint cimport uint32_t, uint64_t
+from libc.stdint cimport uint64_t
 
 from obtree.core.types cimport idx_t
-from obtree.criterion.base cimport Cut, ScanLimits
+from obtree.criterion.base cimport Cut, RankColumn, ScanLimits
 from obtree.criterion.moments cimport MomentCriterion
 from obtree.criterion.moments_sweep cimport SquaredScore, scan_moment_bins, scan_moment_words
 
@@ -17,10 +17,12 @@ cdef class SquaredError(MomentCriterion):
         scan_moment_words(&kind, &self.node, words, n, limits, best)
         return 0
 
-    cdef int scan_bins(self, const uint32_t* codes, idx_t n, uint32_t low, idx_t n_bins,
-                       const ScanLimits* limits, Cut* best) except -1 nogil:
+    cdef idx_t scan_bins(self, const RankColumn* column, idx_t n, idx_t n_bins,
+                         const ScanLimits* limits, Cut* best) except -1 nogil:
         cdef SquaredScore kind
-        cdef const uint32_t* bin_rows = self.fill_bins(codes, n, low, limits)
-        scan_moment_bins(&kind, &self.node, self.bins, bin_rows, n, n_bins, limits, best)
+        cdef idx_t n_found
+        self.fill_bins(column, n)
+        n_found = scan_moment_bins(&kind, &self.node, self.bins,
+                                   self.count_rows(column, n, limits), n, n_bins, limits, best)
         self.clear_bins(n_bins)
-        return 0
+        return n_found

@@ -18,9 +18,10 @@ cdef struct ClassNode:
     idx_t n_outputs
     idx_t stride              # the largest number of classes
     idx_t n_slots             # n_outputs * stride
+    idx_t n_padded            # n_slots, rounded up to a multiple of four; the rest is zero
     w_t weight                # of the node
-    w_t* total                # (n_slots) weight of each slot in the node
-    w_t* left                 # (n_slots) the same left of the current cut
+    w_t* total                # (n_padded) weight of each slot in the node
+    w_t* left                 # (n_padded) the same left of the current cut
     int32_t* slot             # (n * n_outputs) slots of the node's rows
     w_t* w                    # (n) weights of the node's rows
 
@@ -152,76 +153,39 @@ cdef inline void sweep_words(sums_t* sums, const ClassNode* node, const uint64_t
             judge_cut(sums, node, i + 1, n - i - 1, weight_left, key, next_key, limits, best)
 
 
-cdef inline w_t sum_slots(const w_t* slots, idx_t n) noexcept nogil:
-    """Sum of n weights in four parts, which the compiler keeps in vector registers."""
-    cdef w_t parts[4]
-    cdef idx_t s, lane, n_whole = n - n % 4
-    for lane in range(4):
-        parts[lane] = 0.0
-    for s in range(0, n_whole, 4):
-        for lane in range(4):
-            parts[lane] += slots[s + lane]
-    for s in range(n_whole, n):
-        parts[0] += slots[s]
-    return (parts[0] + parts[2]) + (parts[1] + parts[3])
-
-
-cdef inline void move_bin(sums_t* sums, const ClassNode* node, const w_t* here) noexcept nogil:
-    """All rows of a bin cross the cut."""
-    cdef double squares[4]
-    cdef double cross[4]
-    cdef w_t left
-    cdef idx_t s, lane, n_whole = node.n_slots - node.n_slots % 4
-    if sums_t is GiniSums:
-        for lane in range(4):
-            squares[lane] = 0.0
-            cross[lane] = 0.0
-        for s in range(0, n_whole, 4):
-            for lane in range(4):
-                left = node.left[s + lane] + here[s + lane]
-                node.left[s + lane] = left
-                squares[lane] += left * left
-                cross[lane] += left * node.total[s + lane]
-        for s in range(n_whole, node.n_slots):
-            left = node.left[s] + here[s]
-            node.left[s] = left
-            squares[0] += left * left
-            cross[0] += left * node.total[s]
-        sums.left = (squares[0] + squares[2]) + (squares[1] + squares[3])
-        sums.cross = (cross[0] + cross[2]) + (cross[1] + cross[3])
-    else:
-        for s in range(node.n_slots):
-            if here[s] > 0.0:
-                move_left(sums, node, s, here[s])
-
-
-cdef inline void sweep_bins(sums_t* sums, const ClassNode* node, const w_t* bins,
-                            const uint32_t* bin_rows, idx_t n, idx_t n_bins,
-                            const ScanLimits* limits, Cut* best) noexcept nogil:
-    """The same cuts from the weight of each slot in each bin.
+cdef inline idx_t sweep_bins(sums_t* sums, const ClassNode* node, const w_t* bins,
+                             const uint32_t* bin_rows, idx_t n, idx_t n_bins,
+                             const ScanLimits* limits, Cut* best) noexcept nogil:
+    """The same cuts from the weight of each slot in each bin; how many bins are not empty.
 
     `bin_rows` counts the rows in each bin; NULL when leaves of one row are allowed,
     for then no count matters.
     """
     cdef const w_t* here
     cdef w_t weight_here, weight_left = 0.0
-    cdef idx_t b, n_left = 0
+    cdef idx_t b, s, n_left = 0, n_found = 0
     cdef uint32_t key = 0
     reset_sums(sums, node)
     for b in range(n_bins):
-        here = bins + b * node.n_slots
-        weight_here = sum_slots(here, node.stride)
+        here = bins + b * node.n_padded
+        weight_here = 0.0
+        for s in range(node.stride):
+            weight_here += here[s]
         if weight_here == 0.0:
             continue
-        if weight_left > 0.0:
+        if n_found > 0:
             if bin_rows == NULL:
                 judge_cut(sums, node, limits.min_samples_leaf, limits.min_samples_leaf,
                           weight_left, key, <uint32_t>b, limits, best)
             else:
                 judge_cut(sums, node, n_left, n - n_left, weight_left, key, <uint32_t>b,
                           limits, best)
-        move_bin(sums, node, here)
+        for s in range(node.n_slots):
+            if here[s] > 0.0:
+                move_left(sums, node, s, here[s])
         weight_left += weight_here
         if bin_rows != NULL:
             n_left += bin_rows[b]
         key = <uint32_t>b
+        n_found += 1
+    return n_found

@@ -85,15 +85,6 @@ def validate_predict_features(estimator, X):
     return X if sp.issparse(X) else np.require(X, requirements=["C", "A"])
 
 
-def to_predict_layout(X):
-    """Turn validated training features into what prediction reads."""
-    if sp.issparse(X):
-        X = X.tocsr()
-        X.sort_indices()
-        return X
-    return np.ascontiguousarray(X, dtype=np.float32)
-
-
 def validate_class_target(y, n_samples):
     """Encode class labels of any sortable type.
 
@@ -144,6 +135,8 @@ def validate_real_target(y, n_samples):
     """
     y = _validate_target(y, n_samples)
     try:
+        if y.dtype.kind in "mM":
+            raise TypeError(f"got {y.dtype}")
         y = np.ascontiguousarray(y, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(f"y must hold numbers for regression: {error}") from None
@@ -217,6 +210,7 @@ def check_total_weight(weight):
 def _validate_features(estimator, X, **params):
     """Run scikit-learn's check of X, adding the column to what it complains about."""
     _refuse_oversized(X)
+    _refuse_dates(X)
     try:
         # Overflow becomes infinity here and is reported with its column below.
         with np.errstate(over="ignore"):
@@ -270,14 +264,32 @@ def _locate_bad_cell(X):
         return None
     if cells.ndim != 2:
         return None
-    names = getattr(X, "columns", None)
     for j in range(cells.shape[1]):
-        for i in range(cells.shape[0]):
-            try:
-                np.float32(cells[i, j])
-            except (TypeError, ValueError):
-                return f"{_name_column(j, names)}, row {i}, value {cells[i, j]!r}"
+        if _is_numeric(cells[:, j]):
+            continue
+        i = next(i for i in range(cells.shape[0]) if not _is_numeric(cells[i, j]))
+        name = _name_column(j, getattr(X, "columns", None))
+        return f"{name}, row {i}, value {cells[i, j]!r}"
     return None
+
+
+def _is_numeric(cells):
+    """Tell whether NumPy turns all the cells into numbers."""
+    try:
+        with np.errstate(over="ignore"):
+            np.asarray(cells, dtype=np.float32)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def _refuse_dates(X):
+    """Refuse columns of dates or durations, which NumPy would take for numbers."""
+    dtypes = getattr(X, "dtypes", [getattr(X, "dtype", None)])
+    for j, dtype in enumerate(dtypes):
+        if getattr(dtype, "kind", "") in ("m", "M"):
+            name = _name_column(j, getattr(X, "columns", None))
+            raise ValueError(f"X must hold numbers only, got {dtype} ({name})")
 
 
 def _refuse_infinity(X, names):

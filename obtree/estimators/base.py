@@ -145,6 +145,23 @@ class PredictorCache:
 class BaseOblique(MultiOutputMixin, BaseEstimator):
     """Base of trees and forests; a task class stands beside it."""
 
+    def set_params(self, **params):
+        """Set parameters; ``splitter__<name>`` reaches those of the splitter.
+
+        Parameters
+        ----------
+        **params : dict
+            Names and values. When a splitter given by name or class gets parameters, an
+            object takes its place.
+
+        Returns
+        -------
+        self : object
+        """
+        if any(name.startswith("splitter__") for name in params):
+            params["splitter"] = resolve_splitter(params.get("splitter", self.splitter))
+        return super().set_params(**params)
+
     def _plan_growth(self, X, y, sample_weight):
         """Check parameters and data and return a `GrowthPlan`."""
         check_choice("criterion", self.criterion, self._criteria)

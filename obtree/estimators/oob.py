@@ -5,8 +5,8 @@ in no tree, so every tree predicts it, but it does not count in the score.
 """
 
 import numpy as np
+import scipy.sparse as sp
 
-from obtree.data.validate import to_predict_layout
 from obtree.forest.bootstrap import bootstrap_counts
 from obtree.tree.predict import PROBABILITY_FLOOR, Predictor, normalise_logarithms
 
@@ -34,7 +34,7 @@ def predict_out_of_bag(trees, seeds, plan, n_draws, combine, n_threads):
     values : ndarray of shape (n_samples, n_outputs, n_classes or 1)
         Rows that no tree can judge are NaN.
     """
-    X = to_predict_layout(plan.X)
+    X = _to_predict_layout(plan.X)
     n_samples = X.shape[0]
     total = None
     n_judges = np.zeros(n_samples, dtype=np.int64)
@@ -52,6 +52,15 @@ def predict_out_of_bag(trees, seeds, plan, n_draws, combine, n_threads):
     if combine == "product":
         return normalise_logarithms(total, trees[0].n_classes)
     return total / np.maximum(n_judges, 1)[:, None, None]
+
+
+def _to_predict_layout(X):
+    """Turn validated training features into what prediction reads."""
+    if not sp.issparse(X):
+        return np.ascontiguousarray(X, dtype=np.float32)
+    X = X.tocsr()
+    X.sort_indices()
+    return X
 
 
 def _score_votes(values, combine):

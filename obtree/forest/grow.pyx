@@ -176,7 +176,6 @@ cdef class GrowthWorker:
         arrays["value"] = arrays["value"].reshape(n_nodes, len(n_classes), -1)
         return Tree.from_arrays(
             n_features=self._job._dataset.n_features,
-            n_outputs=len(n_classes),
             n_classes=n_classes,
             **arrays,
         )

@@ -14,6 +14,7 @@ cdef class AxisSplitter(Splitter):
     cdef uint64_t* words      # (n_samples) sorted (rank, position)
     cdef uint64_t* spare      # (n_samples)
 
+    cdef bint bins_at_once(self, idx_t j, idx_t n) noexcept nogil
     cdef bint scan_column(self, const NodeTask* task, idx_t j, uint32_t low, uint32_t high,
                           const ScanLimits* limits, Cut* best) except -1 nogil
     cdef void rotate_missing(self, idx_t n, uint32_t missing_key) noexcept nogil

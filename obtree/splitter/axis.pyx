@@ -15,9 +15,9 @@ from libc.stdint cimport int64_t, uint32_t, uint64_t
 from obtree.core.memory cimport Workspace
 from obtree.core.random cimport RandState
 from obtree.core.sort cimport make_word, sort_codes, word_key, word_position
-from obtree.core.types cimport FOUND, LEAF, feature_t, idx_t
-from obtree.criterion.base cimport Criterion, Cut, ScanLimits
-from obtree.data.dataset cimport DataView, find_value, gather_codes
+from obtree.core.types cimport FOUND, LEAF, feature_t, idx_t, row_t
+from obtree.criterion.base cimport Criterion, Cut, RankColumn, ScanLimits
+from obtree.data.dataset cimport ColumnView, DataView, find_value, gather_codes
 from obtree.splitter.base cimport NodeTask, SplitResult, Splitter, SplitSettings
 from obtree.splitter.candidates cimport (
     begin_draws,
@@ -25,6 +25,21 @@ from obtree.splitter.candidates cimport (
     mark_constant,
     reset_candidates,
 )
+
+
+cdef inline void view_column(const DataView* view, idx_t j, const row_t* rows, idx_t n,
+                             RankColumn* out) noexcept nogil:
+    """Where the ranks of a dense column lie for the rows of a node."""
+    cdef const ColumnView* column = &view.columns[j]
+    out.width = column.width
+    out.rows = rows
+    out.low = 0
+    if n <= view.row_limit:
+        out.codes = view.row_codes + column.row_offset
+        out.stride = view.row_bytes
+    else:
+        out.codes = column.codes
+        out.stride = column.width
 
 
 cdef class AxisSplitter(Splitter):
@@ -56,6 +71,7 @@ cdef class AxisSplitter(Splitter):
 
     cdef int node_split(self, const NodeTask* task, SplitResult* out) except -1 nogil:
         cdef ScanLimits limits = task.limits
+        cdef RankColumn column
         cdef Cut best
         cdef double previous
         cdef idx_t n_left = self.settings.max_features
@@ -68,15 +84,24 @@ cdef class AxisSplitter(Splitter):
             j = draw_candidate(&self.pool, self.rng)
             if j < 0:
                 break
-            gather_codes(self.view, j, task.rows, task.n, self.codes, &low, &high)
-            if low == high:
-                mark_constant(&self.pool)
-                continue
-            n_left -= 1
             if self.settings.monotonic != NULL:
                 limits.monotone = self.settings.monotonic[j]
             previous = best.score
-            to_left = self.scan_column(task, j, low, high, &limits, &best)
+            low = 0
+            to_left = False
+            if self.bins_at_once(j, task.n):
+                view_column(self.view, j, task.rows, task.n, &column)
+                if self.criterion.scan_bins(&column, task.n, self.view.columns[j].n_values,
+                                            &limits, &best) == 1:
+                    mark_constant(&self.pool)
+                    continue
+            else:
+                gather_codes(self.view, j, task.rows, task.n, self.codes, &low, &high)
+                if low == high:
+                    mark_constant(&self.pool)
+                    continue
+                to_left = self.scan_column(task, j, low, high, &limits, &best)
+            n_left -= 1
             if best.score > previous:
                 best_feature = j
                 base = low
@@ -86,6 +111,12 @@ cdef class AxisSplitter(Splitter):
             return LEAF
         self.write_plane(task, best_feature, base, &best, missing_left, out)
         return FOUND
+
+    cdef bint bins_at_once(self, idx_t j, idx_t n) noexcept nogil:
+        """Whether the node is large enough to count a column's ranks as they are read."""
+        cdef const ColumnView* column = &self.view.columns[j]
+        return (column.rows == NULL and not column.has_missing
+                and self.criterion.prefers_bins(n, column.n_values))
 
     cdef bint scan_column(self, const NodeTask* task, idx_t j, uint32_t low, uint32_t high,
                           const ScanLimits* limits, Cut* best) except -1 nogil:
@@ -98,8 +129,12 @@ cdef class AxisSplitter(Splitter):
         cdef bint has_missing = (self.view.columns[j].has_missing
                                  and high == self.view.columns[j].n_values)
         cdef double previous
+        cdef RankColumn column
         if not has_missing and self.criterion.prefers_bins(n, high - low + 1):
-            self.criterion.scan_bins(self.codes, n, low, high - low + 1, limits, best)
+            column.codes = self.codes
+            column.rows = NULL
+            column.low = low
+            self.criterion.scan_bins(&column, n, high - low + 1, limits, best)
             return False
         sort_codes(self.codes, n, low, high, self.words, self.spare)
         self.criterion.scan(self.words, n, limits, best)

@@ -10,6 +10,10 @@ from obtree.core.types cimport feature_t, idx_t
 cdef enum:
     LANES = 16
 
+# Leaves of the narrow layout: bits for a class or the number of a vector.
+cdef enum:
+    NUMBER_BITS = 22
+
 
 cdef struct PackedView:
     idx_t n_trees
@@ -52,15 +56,15 @@ cdef class PackedForest:
 cdef inline bint read_leaf(const PackedView* view, idx_t slot, idx_t* number) noexcept nogil:
     """What the leaf in this slot holds: False and a class, or True and a leaf vector.
 
-    The slot's threshold is a quiet NaN; the number is in its low bits and the sign says
-    which of the two it is.
+    Both are in the slot's threshold. Narrow: below every key, the number in the low bits
+    and one bit above them for vectors. Wide: a quiet NaN, its sign set for vectors.
     """
     cdef uint32_t bits
     cdef uint64_t wide_bits
     if view.narrow:
-        memcpy(&bits, &view.narrow_nodes[slot].threshold, sizeof(bits))
-        number[0] = bits & <uint32_t>0x3FFFFF
-        return bits >> 31
+        bits = view.narrow_nodes[slot].threshold
+        number[0] = bits & <uint32_t>((1 << NUMBER_BITS) - 1)
+        return bits >> NUMBER_BITS
     memcpy(&wide_bits, &view.wide_nodes[slot].threshold, sizeof(wide_bits))
     number[0] = <uint32_t>wide_bits
     return wide_bits >> 63

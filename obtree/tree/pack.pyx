@@ -2,7 +2,8 @@
 
 Two layouts. *Narrow*: 8 bytes a node, for trees whose every split is on one feature with
 weight 1. The threshold is rounded *down* to float32, so that x <= threshold keeps its
-truth for every float32 x; child and feature share one word. *Wide*: 16 bytes a node, with
+truth for every float32 x, and kept as an integer key of the same order (core/simd/kernels.h);
+child and feature share one word. *Wide*: 16 bytes a node, with
 a float64 threshold and any number of terms; it serves whenever one tree exceeds what
 the narrow layout can hold (bits for children and features, leaf vectors).
 
@@ -19,14 +20,13 @@ from libc.math cimport INFINITY, nextafterf
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
-from obtree.core.dispatch cimport NarrowNode, WideNode
+from obtree.core.dispatch cimport NarrowNode, WideNode, obtree_make_key
 from obtree.core.types cimport feature_t, idx_t
 
 cdef enum:
     FAMILY = 7                    # pairs kept together: three generations, two cache lines
     FLAG_BITS = 3                 # below the feature in NarrowNode.packed, see traverse.h
     MAX_NARROW_FEATURES = 8192    # sixteen rows of that many features fill half a megabyte
-    NARROW_NUMBER_BITS = 22       # what a float32 NaN can carry
 
 # Steps are taken without looking until this share of the rows has arrived: looking costs
 # more than the steps that arrived rows waste (0.1 was 15 to 25 % slower than 0.6).
@@ -115,7 +115,7 @@ def fits_narrow(tree, shift):
     return (
         tree.n_features <= MAX_NARROW_FEATURES
         and tree.node_count < 1 << (32 - shift)
-        and max(tree.n_leaves, tree.value.shape[2]) <= 1 << NARROW_NUMBER_BITS
+        and max(tree.n_leaves, tree.value.shape[2]) < 1 << NUMBER_BITS
     )
 
 
@@ -245,8 +245,7 @@ cdef class PackedForest:
                     n_vectors += 1
                 if self.view.narrow:
                     narrow[slot].packed = <uint32_t>(slot - 1) << self.view.shift
-                    number |= <uint32_t>0x7FC00000 if pure >= 0 else <uint32_t>0xFFC00000
-                    memcpy(&narrow[slot].threshold, &number, sizeof(number))
+                    narrow[slot].threshold = number | <uint32_t>(pure < 0) << NUMBER_BITS
                 else:
                     wide[slot].child = <uint32_t>(slot - 1) << 1
                     wide[slot].feature = 0
@@ -261,7 +260,7 @@ cdef class PackedForest:
                     | <uint32_t>term_feature[term_ptr[node]] << FLAG_BITS
                     | (missing_left[node] != 0)
                 )
-                narrow[slot].threshold = round_down(threshold[node])
+                narrow[slot].threshold = obtree_make_key(round_down(threshold[node]))
                 continue
             wide[slot].threshold = threshold[node]
             wide[slot].child = <uint32_t>child << 1 | (missing_left[node] != 0)

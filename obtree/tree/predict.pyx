@@ -13,11 +13,17 @@ cimport numpy as cnp
 from cython.parallel cimport prange, threadid
 from libc.stdint cimport int32_t, int64_t, uint32_t
 
-from obtree.core.dispatch cimport WideNode, kernels
+from obtree.core.dispatch cimport (
+    OBTREE_FLOAT_ROWS,
+    OBTREE_KEY_GROUPS,
+    OBTREE_KEY_ROWS,
+    WideNode,
+    kernels,
+)
 from obtree.core.types cimport X_t, idx_t
 from obtree.data.hyperplane cimport project_row
 from obtree.tree.pack cimport LANES, PackedForest, PackedView, read_leaf
-from obtree.tree.rows cimport RowView, Rows, clear_block, load_block, open_rows
+from obtree.tree.rows cimport RowView, Rows, clear_block, load_block, open_rows, prepare_block
 
 from obtree.core.threads import call_detached
 from obtree.tree.path import trace_paths
@@ -161,12 +167,17 @@ cdef class Predictor:
         block_rows = choose_block_rows(view, n_rows, n_threads)
         n_blocks = (n_rows + block_rows - 1) // block_rows
         n_workers = min(n_threads, n_blocks)
-        # One buffer, a slice per worker: 32-bit items, slices on separate cache lines.
+        # One buffer of 32-bit items, a slice per worker, slices on separate cache lines.
         x_size = (block_rows * view.n_features + 15) // 16 * 16
         lists_size = (4 * block_rows + 15) // 16 * 16
         cdef cnp.npy_intp size = n_workers * (x_size + lists_size)
-        cdef cnp.ndarray buffer = cnp.PyArray_ZEROS(1, &size, cnp.NPY_FLOAT32, 0)
-        cdef X_t* base = <X_t*>cnp.PyArray_DATA(buffer)
+        cdef cnp.ndarray buffer = cnp.PyArray_EMPTY(1, &size, cnp.NPY_UINT32, 0)
+        cdef uint32_t* base = <uint32_t*>cnp.PyArray_DATA(buffer)
+        cdef idx_t k
+        for k in range(n_workers):
+            prepare_block(
+                &rows.view, get_layout(view), x_size, base + k * (x_size + lists_size)
+            )
         cdef Job job
         job.view = view
         job.rows = &rows.view
@@ -189,7 +200,7 @@ cdef struct Job:
     const PackedView* view
     const RowView* rows
     const Task* task
-    X_t* base
+    uint32_t* base                # SCRATCH: n_workers * worker_size items
     idx_t x_size
     idx_t worker_size
     idx_t block_rows
@@ -223,6 +234,10 @@ cdef idx_t choose_block_rows(const PackedView* view, idx_t n_rows, idx_t n_threa
     return (block_rows + least - 1) // least * least
 
 
+cdef inline int32_t get_layout(const PackedView* view) noexcept nogil:
+    return OBTREE_KEY_GROUPS if view.narrow else OBTREE_FLOAT_ROWS
+
+
 def run_blocks_detached(size_t address):
     """Run a job in parallel; called in a thread of its own."""
     cdef const Job* job = <const Job*>address
@@ -252,13 +267,14 @@ cdef void run_block(const Job* job, idx_t block, idx_t worker) noexcept nogil:
     cdef idx_t n = end - start
     cdef idx_t t
     cdef bint missing
-    cdef X_t* x = job.base + worker * job.worker_size
-    cdef uint32_t* found = <uint32_t*>(x + job.x_size)
+    cdef int32_t layout = get_layout(view)
+    cdef uint32_t* x = job.base + worker * job.worker_size
+    cdef uint32_t* found = x + job.x_size
     cdef uint32_t* lists = found + job.block_rows
     if view.narrow and n <= FEW_ROWS and rows.data != NULL:
         route_few_rows(job, start, end, x)
         return
-    missing = load_block(rows, start, end, view.narrow, x)
+    missing = load_block(rows, start, end, layout, x)
     for t in range(view.n_trees):
         if view.narrow:
             kernels().traverse_narrow(
@@ -266,24 +282,24 @@ cdef void run_block(const Job* job, idx_t block, idx_t worker) noexcept nogil:
                 view.mask, view.n_sure[t], missing, found, lists,
             )
         elif view.has_oblique:
-            walk_planes(view, t, x, n, found)
+            walk_planes(view, t, <const X_t*>x, n, found)
         else:
             kernels().traverse_wide(
-                view.wide_nodes + view.start[t], x, n, view.n_features, view.n_sure[t],
-                found, lists,
+                view.wide_nodes + view.start[t], <const X_t*>x, n, view.n_features,
+                view.n_sure[t], found, lists,
             )
         reduce_tree(view, task, t, start, n, found)
-    clear_block(rows, start, end, view.narrow, x)
+    clear_block(rows, start, end, layout, x)
     finish_rows(view, task, start, end)
 
 
-cdef void route_few_rows(const Job* job, idx_t start, idx_t end, X_t* x) noexcept nogil:
+cdef void route_few_rows(const Job* job, idx_t start, idx_t end, uint32_t* x) noexcept nogil:
     """Route rows one by one, several trees in flight."""
     cdef const PackedView* view = job.view
     cdef uint32_t found[STACK_TREES]
     cdef idx_t row, t, k, n
     for row in range(start, end):
-        load_block(job.rows, row, row + 1, False, x)
+        load_block(job.rows, row, row + 1, OBTREE_KEY_ROWS, x)
         t = 0
         while t < view.n_trees:
             n = min(view.n_trees - t, <idx_t>STACK_TREES)

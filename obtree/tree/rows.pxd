@@ -8,7 +8,6 @@ from obtree.core.types cimport X_t, idx_t
 cdef struct RowView:
     idx_t n_rows
     idx_t n_features
-    bint may_miss                 # X may hold NaN
     # dense: any strides, in bytes
     const char* data
     int32_t type                  # OBTREE_UINT8 ... of kernels.h
@@ -26,7 +25,9 @@ cdef class Rows:
 
 
 cdef Rows open_rows(X, idx_t n_features)
-cdef bint load_block(const RowView* rows, idx_t start, idx_t end, bint grouped,
-                     X_t* x) noexcept nogil
-cdef void clear_block(const RowView* rows, idx_t start, idx_t end, bint grouped,
-                      X_t* x) noexcept nogil
+cdef void prepare_block(const RowView* rows, int32_t layout, idx_t n_values,
+                        void* x) noexcept nogil
+cdef bint load_block(const RowView* rows, idx_t start, idx_t end, int32_t layout,
+                     void* x) noexcept nogil
+cdef void clear_block(const RowView* rows, idx_t start, idx_t end, int32_t layout,
+                      void* x) noexcept nogil

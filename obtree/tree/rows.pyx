@@ -9,14 +9,17 @@ import numpy as np
 from scipy.sparse import issparse
 
 cimport numpy as cnp
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t, int64_t, uint32_t
 
 from obtree.core.dispatch cimport (
     OBTREE_FLOAT32,
     OBTREE_FLOAT64,
+    OBTREE_FLOAT_ROWS,
     OBTREE_INT16,
+    OBTREE_KEY_GROUPS,
     OBTREE_UINT8,
     kernels,
+    obtree_make_key,
 )
 from obtree.core.types cimport X_t, idx_t
 
@@ -57,7 +60,6 @@ cdef Rows open_rows(X, idx_t n_features):
         array = convert(X)
         rows.view.type = OBTREE_FLOAT32
     rows._owner = array
-    rows.view.may_miss = rows.view.type == OBTREE_FLOAT32 or rows.view.type == OBTREE_FLOAT64
     rows.view.n_rows = cnp.PyArray_DIM(array, 0)
     rows.view.n_features = n_features
     rows.view.data = <const char*>cnp.PyArray_DATA(array)
@@ -85,7 +87,6 @@ cdef Rows open_compressed(X, idx_t n_features):
     cdef cnp.ndarray columns = np.ascontiguousarray(X.indices, dtype=np.int32)
     cdef cnp.ndarray row_ptr = np.ascontiguousarray(X.indptr, dtype=np.int64)
     rows._owner = (values, columns, row_ptr)
-    rows.view.may_miss = True
     rows.view.n_rows = X.shape[0]
     rows.view.n_features = n_features
     rows.view.data = NULL
@@ -110,54 +111,66 @@ def convert(X):
     return X.astype(np.float32)
 
 
-cdef bint load_block(const RowView* rows, idx_t start, idx_t end, bint grouped,
-                     X_t* x) noexcept nogil:
-    """Read rows start:end into a block. Returns whether a value is missing.
+cdef void prepare_block(const RowView* rows, int32_t layout, idx_t n_values,
+                        void* x) noexcept nogil:
+    """Fill a block with zeros when X is compressed; other blocks are written whole."""
+    cdef idx_t k
+    if rows.data != NULL:
+        return
+    for k in range(n_values):
+        put_value(x, k, layout, 0.0)
+
+
+cdef bint load_block(const RowView* rows, idx_t start, idx_t end, int32_t layout,
+                     void* x) noexcept nogil:
+    """Read rows start:end into a block. Returns whether it holds the key of a missing value.
 
     Parameters
     ----------
-    grouped
-        Whether sixteen rows lie side by side (else each row is contiguous).
+    layout
+        OBTREE_FLOAT_ROWS, OBTREE_KEY_ROWS or OBTREE_KEY_GROUPS of kernels.h.
     x : OUT
-        (end - start, rounded up to whole groups when grouped) * n_features floats,
-        owned by the caller; all zero when X is compressed.
+        32-bit items, n_features for each row; rows rounded up to whole groups. Owned by
+        the caller, and prepared with `prepare_block`.
     """
-    cdef idx_t n = end - start
-    cdef idx_t n_groups = (n + SIDE_BY_SIDE - 1) // SIDE_BY_SIDE
     cdef idx_t row, k
     cdef bint missing = False
     if rows.data != NULL:
-        kernels().traverse_load(
+        return kernels().traverse_load(
             rows.data + start * rows.row_stride, rows.type, rows.row_stride,
-            rows.column_stride, n, rows.n_features, grouped, x,
+            rows.column_stride, end - start, rows.n_features, layout, x,
         )
-        if not rows.may_miss:
-            return False
-        return kernels().traverse_missing(
-            x, (n_groups * SIDE_BY_SIDE if grouped else n) * rows.n_features
-        )
-    for row in range(n):
+    for row in range(end - start):
         for k in range(rows.row_ptr[start + row], rows.row_ptr[start + row + 1]):
-            x[locate(rows, row, rows.columns[k], grouped)] = rows.values[k]
+            put_value(x, locate(rows, row, rows.columns[k], layout), layout, rows.values[k])
             missing |= rows.values[k] != rows.values[k]
     return missing
 
 
-cdef void clear_block(const RowView* rows, idx_t start, idx_t end, bint grouped,
-                      X_t* x) noexcept nogil:
+cdef void clear_block(const RowView* rows, idx_t start, idx_t end, int32_t layout,
+                      void* x) noexcept nogil:
     """Zero what `load_block` wrote, when X is compressed."""
     cdef idx_t row, k
     if rows.data != NULL:
         return
     for row in range(end - start):
         for k in range(rows.row_ptr[start + row], rows.row_ptr[start + row + 1]):
-            x[locate(rows, row, rows.columns[k], grouped)] = 0.0
+            put_value(x, locate(rows, row, rows.columns[k], layout), layout, 0.0)
 
 
-cdef inline idx_t locate(const RowView* rows, idx_t row, idx_t column, bint grouped) noexcept nogil:
+cdef inline void put_value(void* x, idx_t at, int32_t layout, X_t value) noexcept nogil:
+    """Store one value as a block of this layout keeps it."""
+    if layout == OBTREE_FLOAT_ROWS:
+        (<X_t*>x)[at] = value
+    else:
+        (<uint32_t*>x)[at] = obtree_make_key(value)
+
+
+cdef inline idx_t locate(const RowView* rows, idx_t row, idx_t column,
+                         int32_t layout) noexcept nogil:
     """Where a block keeps one value."""
     cdef idx_t group
-    if not grouped:
+    if layout != OBTREE_KEY_GROUPS:
         return row * rows.n_features + column
     group = row // SIDE_BY_SIDE
     return (group * rows.n_features + column) * SIDE_BY_SIDE + row % SIDE_BY_SIDE

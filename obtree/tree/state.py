@@ -107,7 +107,12 @@ def _check_lengths(state):
     for name in _PER_NODE:
         _check_length(name, state[name], n_nodes)
     _check_length("term_ptr", state["term_ptr"], n_nodes + 1)
-    _check_length("term_weight", state["term_weight"], state["term_feature"].shape[0])
+    n_terms = state["term_feature"].shape[0]
+    if state["term_weight"].shape[0] != n_terms:
+        raise ValueError(
+            f"term_feature and term_weight have lengths {n_terms} and "
+            f"{state['term_weight'].shape[0]}; expected the same"
+        )
     _, n_outputs, max_n_classes = state["value"].shape
     if not 1 <= n_outputs <= MAX_COUNT or not 1 <= max_n_classes <= MAX_COUNT:
         raise ValueError(f"value has shape {state['value'].shape}; expected no axis to be empty")

@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.metrics import log_loss
 from sklearn.model_selection import GridSearchCV, cross_val_score
@@ -205,7 +206,13 @@ def test_oob_threads_and_layouts_change_nothing(classes):
     X = np.round(X * 10).astype(np.int8)
     params = dict(n_estimators=30, oob_score=True, random_state=0)
     expected = ObliqueForestClassifier(n_jobs=1, **params).fit(X, y).oob_decision_function_
-    for n_jobs, data in ((2, X), (3, np.asfortranarray(X)), (2, X.astype(np.float64))):
+    for n_jobs, data in (
+        (2, X),
+        (3, np.asfortranarray(X)),
+        (2, X.astype(np.float64)),
+        (1, sp.csr_matrix(X)),
+        (2, sp.csc_matrix(X)),
+    ):
         forest = ObliqueForestClassifier(n_jobs=n_jobs, **params).fit(data, y)
         np.testing.assert_array_equal(forest.oob_decision_function_, expected)
 

@@ -1,18 +1,28 @@
 /* Reading one encoded column for the rows of a node, and splitting them by it. */
 
-/* RANK(row) reads the rank of a row. */
+/* RANK(row) reads the rank of a row. Reading and comparing are separate loops: the
+ * second one is then done with vectors. */
 #define OBTREE_GATHER(RANK)                                                                      \
     do {                                                                                         \
-        uint32_t lowest = UINT32_MAX, highest = 0;                                               \
+        OBTREE_UNROLL                                                                            \
         for (ptrdiff_t p = 0; p < n; ++p) {                                                      \
-            const uint32_t code = RANK(rows[p]);                                                 \
-            out[p] = code;                                                                       \
-            lowest = code < lowest ? code : lowest;                                              \
-            highest = code > highest ? code : highest;                                           \
+            out[p] = RANK(rows[p]);                                                              \
         }                                                                                        \
-        *low = lowest;                                                                           \
-        *high = highest;                                                                         \
+        find_range(out, n, low, high);                                                           \
     } while (0)
+
+/* Ranks are below 2^31, so signed comparisons, which every instruction set has, do. */
+static void find_range(const uint32_t *codes, ptrdiff_t n, uint32_t *low, uint32_t *high)
+{
+    int32_t lowest = INT32_MAX, highest = 0;
+    for (ptrdiff_t p = 0; p < n; ++p) {
+        const int32_t code = (int32_t)codes[p];
+        lowest = code < lowest ? code : lowest;
+        highest = code > highest ? code : highest;
+    }
+    *low = (uint32_t)lowest;
+    *high = (uint32_t)highest;
+}
 
 #define OBTREE_RANK1(row) ((const uint8_t *)codes)[row]
 #define OBTREE_RANK2(row) ((const uint16_t *)codes)[row]

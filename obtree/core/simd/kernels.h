@@ -9,11 +9,13 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
-/* Nodes packed for prediction, see traverse.h; laid out by tree/pack.pyx. */
+/* Nodes packed for prediction, see traverse.h; laid out by tree/pack.pyx. The threshold of
+ * a narrow node is a key (below), or less than any key at a leaf. */
 typedef struct {
     uint32_t packed;
-    float threshold;
+    uint32_t threshold;
 } obtree_narrow_node;
 
 typedef struct {
@@ -22,8 +24,23 @@ typedef struct {
     uint32_t child;
 } obtree_wide_node;
 
-/* Types of X that traverse_load reads. */
+/* Types of X that traverse_load reads, and the blocks it makes. */
 enum { OBTREE_UINT8, OBTREE_INT16, OBTREE_FLOAT32, OBTREE_FLOAT64 };
+enum { OBTREE_FLOAT_ROWS, OBTREE_KEY_ROWS, OBTREE_KEY_GROUPS };
+
+/* A float32 as an unsigned integer in the same order: equal numbers (also 0 and -0) have
+ * equal keys, NaN has the largest, and no number has a key below OBTREE_LOWEST_KEY. */
+#define OBTREE_LOWEST_KEY 0x007FFFFFu /* of minus infinity */
+#define OBTREE_MISSING_KEY 0xFFFFFFFFu
+
+static inline uint32_t obtree_make_key(float value)
+{
+    const float unsigned_zero = value + 0.0f;
+    uint32_t bits;
+    memcpy(&bits, &unsigned_zero, sizeof bits);
+    bits ^= (0u - (bits >> 31)) | 0x80000000u;
+    return value != value ? OBTREE_MISSING_KEY : bits;
+}
 
 typedef struct {
     const char *name;
@@ -37,6 +54,26 @@ typedef struct {
     void (*gather_strided)(const void *codes, int32_t width, ptrdiff_t stride,
                            const int32_t *rows, ptrdiff_t n, uint32_t *out, uint32_t *low,
                            uint32_t *high);
+
+    /* Bins, zero before, from ranks that need not be gathered first. Rank of row p:
+     * codes at rows[p] * stride bytes (width 1, 2 or 4), or codes[p] when rows is NULL.
+     * fill_classes: bins[(rank - low) * n_slots + slot[p]] += w[p].
+     * fill_moments: bins[(rank - low) * n_fields + k] += records[p * n_fields + k]. */
+    void (*fill_classes)(const void *codes, int32_t width, ptrdiff_t stride,
+                         const int32_t *rows, ptrdiff_t n, uint32_t low, const int32_t *slot,
+                         const double *w, ptrdiff_t n_slots, double *bins);
+    void (*fill_moments)(const void *codes, int32_t width, ptrdiff_t stride,
+                         const int32_t *rows, ptrdiff_t n, uint32_t low, const double *records,
+                         ptrdiff_t n_fields, double *bins);
+
+    /* Best Gini cut between the bins of one output; clears them. n_slots is a multiple of
+     * four. IN total (n_slots) of the node, `squares` their sum of squares, `weight` their
+     * sum; SCRATCH left (n_slots). Returns how many bins held anything; *score, *low_key
+     * and *high_key change when a cut with both sides of min_weight or more beats *score. */
+    ptrdiff_t (*sweep_gini)(double *bins, ptrdiff_t n_bins, ptrdiff_t n_slots,
+                            const double *total, double *left, double weight, double squares,
+                            double min_weight, double *score, uint32_t *low_key,
+                            uint32_t *high_key);
 
     /* words[p] = (codes[p] - low) << 32 | p, sorted ascending. `high` - `low` bounds the keys.
      * `spare` holds n words of scratch. */
@@ -53,28 +90,25 @@ typedef struct {
                             ptrdiff_t n, int32_t *spare);
 
     /* found[r] = slot of the leaf that row r of a block reaches. Every row takes n_sure
-     * steps before any is looked at. `scratch` holds 3 * n_rows. Narrow blocks keep
-     * sixteen rows side by side, wide ones keep rows contiguous. */
-    void (*traverse_narrow)(const obtree_narrow_node *nodes, const float *x, ptrdiff_t n_rows,
+     * steps before any is looked at. `scratch` holds 3 * n_rows. Narrow nodes take a block
+     * of OBTREE_KEY_GROUPS, wide ones of OBTREE_FLOAT_ROWS. */
+    void (*traverse_narrow)(const obtree_narrow_node *nodes, const uint32_t *x, ptrdiff_t n_rows,
                             ptrdiff_t n_features, int32_t shift, uint32_t mask, int32_t n_sure,
                             int32_t has_missing, uint32_t *found, uint32_t *scratch);
     void (*traverse_wide)(const obtree_wide_node *nodes, const float *x, ptrdiff_t n_rows,
                           ptrdiff_t n_features, int32_t n_sure, uint32_t *found,
                           uint32_t *scratch);
 
-    /* found[t] = slot of the leaf that one contiguous row reaches in tree t, whose nodes
-     * begin at start[t]. */
+    /* found[t] = slot of the leaf that one row of OBTREE_KEY_ROWS reaches in tree t, whose
+     * nodes begin at start[t]. */
     void (*traverse_trees)(const obtree_narrow_node *nodes, const int64_t *start,
-                           ptrdiff_t n_trees, const float *x, int32_t shift, uint32_t mask,
+                           ptrdiff_t n_trees, const uint32_t *x, int32_t shift, uint32_t mask,
                            uint32_t *found);
 
-    /* Convert rows of X (strides in bytes) to a block as the two walks above want it. */
-    void (*traverse_load)(const void *source, int32_t type, ptrdiff_t row_stride,
-                          ptrdiff_t column_stride, ptrdiff_t n_rows, ptrdiff_t n_features,
-                          int32_t grouped, float *x);
-
-    /* Whether a value of x[0:n] is NaN. */
-    int32_t (*traverse_missing)(const float *x, ptrdiff_t n);
+    /* Convert rows of X (strides in bytes) to a block. Returns whether a key is missing. */
+    int32_t (*traverse_load)(const void *source, int32_t type, ptrdiff_t row_stride,
+                             ptrdiff_t column_stride, ptrdiff_t n_rows, ptrdiff_t n_features,
+                             int32_t layout, void *x);
 } obtree_kernels;
 
 const obtree_kernels *obtree_active_kernels(void);

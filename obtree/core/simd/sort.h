@@ -31,11 +31,15 @@ static void rank_sort(const uint32_t *codes, ptrdiff_t n, uint32_t low, uint64_t
     }
     for (ptrdiff_t p = 0; p < n; ++p) {
         const int32_t key = keys[p];
-        int32_t rank = 0;
+        const vec8i wanted = {key, key, key, key, key, key, key, key};
+        vec8i below = {0}, some;
         for (ptrdiff_t q = 0; q < n_padded; q += 8) {
-            for (int lane = 0; lane < 8; ++lane) {
-                rank += keys[q + lane] < key;
-            }
+            OBTREE_LOAD(some, keys + q);
+            OBTREE_COUNT_BELOW8(below, some, wanted);
+        }
+        int32_t rank = 0;
+        for (int lane = 0; lane < 8; ++lane) {
+            rank += OBTREE_LANE(below, lane);
         }
         words[rank] = make_word((uint32_t)key >> OBTREE_RANK_BITS, p);
     }

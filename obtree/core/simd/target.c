@@ -4,7 +4,10 @@
 
 #include <string.h>
 
+#include "vectors.h"
+
 #include "column.h"
+#include "bins.h"
 #include "sort.h"
 #include "traverse.h"
 
@@ -17,6 +20,9 @@ const obtree_kernels OBTREE_JOIN(obtree_kernels_, OBTREE_TARGET) = {
     .name = OBTREE_TEXT(OBTREE_TARGET),
     .gather_codes = gather_codes,
     .gather_strided = gather_strided,
+    .fill_classes = fill_classes,
+    .fill_moments = fill_moments,
+    .sweep_gini = sweep_gini,
     .sort_codes = sort_codes,
     .sort_words = sort_words,
     .split_rows = split_rows,
@@ -24,5 +30,4 @@ const obtree_kernels OBTREE_JOIN(obtree_kernels_, OBTREE_TARGET) = {
     .traverse_wide = traverse_wide,
     .traverse_trees = traverse_trees,
     .traverse_load = load_rows,
-    .traverse_missing = has_missing,
 };

@@ -1,8 +1,9 @@
 /* Walking packed nodes: which leaf of a tree each row of a block reaches.
  *
- * A step is branch-free, next = child + !(x <= threshold), and a leaf steps onto
- * itself: its threshold is NaN, so every comparison fails, and its child is the
- * slot before it. Rows therefore move in lock step, SIXTEEN at a time, and their
+ * A step is branch-free, next = child + (threshold < x), and a leaf steps onto
+ * itself: its threshold lies below every value, and its child is the slot before it.
+ * Narrow nodes compare keys, integers in the order of the floats they stand for: that is
+ * two instructions less a step, and missing values need no other comparison. Rows therefore move in lock step, SIXTEEN at a time, and their
  * memory latencies overlap; without that a walk costs four times as much.
  * Leaves lie at very different depths (in a random forest the deepest of sixteen
  * rows needs 1.5 times the mean), so after n_sure steps, when many have arrived, the
@@ -15,7 +16,7 @@
 #define OBTREE_TRAVERSE_H
 
 #if defined(__SSE2__) || defined(_M_X64)
-#include <xmmintrin.h>
+#include <emmintrin.h>
 #endif
 
 #define OBTREE_LANES 16
@@ -24,25 +25,43 @@
 #define OBTREE_EACH8(M) M(0) M(1) M(2) M(3) M(4) M(5) M(6) M(7)
 #define OBTREE_EACH16(M) \
     OBTREE_EACH8(M) M(8) M(9) M(10) M(11) M(12) M(13) M(14) M(15)
+#ifndef OBTREE_FLIGHT
+#define OBTREE_FLIGHT 16
+#endif
+#if OBTREE_FLIGHT == 8
+#define OBTREE_EACH OBTREE_EACH8
+#elif OBTREE_FLIGHT == 12
+#define OBTREE_EACH(M) OBTREE_EACH8(M) M(8) M(9) M(10) M(11)
+#else
+#define OBTREE_EACH OBTREE_EACH16
+#endif
 
 /* Narrow: `packed` is child << shift | feature << 3 | missing_left. Sixteen rows lie
  * side by side, so feature j of a lane is x[16 * j]: x[(packed & mask) * 2]. */
-static inline uint32_t step_narrow(const obtree_narrow_node *nodes, uint32_t at, const float *x,
-                                   int32_t shift, uint32_t mask)
+static inline uint32_t step_narrow(const obtree_narrow_node *nodes, uint32_t at,
+                                   const uint32_t *x, int32_t shift, uint32_t mask)
 {
-    const uint32_t packed = nodes[at].packed;
-    const float value = x[(size_t)(packed & mask) * 2];
-    return (packed >> shift) + (uint32_t) !(value <= nodes[at].threshold);
+    /* Spelt so that compilers add the carry of the comparison: eight instructions. */
+    const obtree_narrow_node *node = nodes + at;
+    uint32_t next = node->packed;
+    const uint32_t key = x[(size_t)(next & mask) * 2];
+    next >>= shift;
+    next += node->threshold < key;
+    return next;
 }
 
 static inline uint32_t step_narrow_missing(const obtree_narrow_node *nodes, uint32_t at,
-                                           const float *x, int32_t shift, uint32_t mask)
+                                           const uint32_t *x, int32_t shift, uint32_t mask)
 {
     const uint32_t packed = nodes[at].packed;
-    const float value = x[(size_t)(packed & mask) * 2];
-    const uint32_t right = (uint32_t) !(value <= nodes[at].threshold);
-    const uint32_t sent_left = (uint32_t)(value != value) & packed & 1u;
-    return (packed >> shift) + (right & ~sent_left);
+    const uint32_t key = x[(size_t)(packed & mask) * 2];
+    const uint32_t sent_left = (uint32_t)(key == OBTREE_MISSING_KEY) & packed;
+    return (packed >> shift) + ((uint32_t)(nodes[at].threshold < key) & ~sent_left);
+}
+
+static inline int is_split_narrow(const obtree_narrow_node *nodes, uint32_t at)
+{
+    return nodes[at].threshold >= OBTREE_LOWEST_KEY;
 }
 
 /* Wide: `child` is child << 1 | missing_left; a lane's row lies contiguous. */
@@ -57,10 +76,16 @@ static inline uint32_t step_wide(const obtree_wide_node *nodes, uint32_t at, con
     return (nodes[at].child >> 1) + (right & ~sent_left);
 }
 
-#define OBTREE_START(l) uint32_t at##l = 1; const float *x##l = x + offset + (l) * lane_stride;
+/* The threshold of a leaf is NaN: no value is less than or equal to it. */
+static inline int is_split_wide(const obtree_wide_node *nodes, uint32_t at)
+{
+    return nodes[at].threshold == nodes[at].threshold;
+}
+
+#define OBTREE_START(l) uint32_t at##l = 1; const OBTREE_X *x##l = x + offset + (l) * lane_stride;
 #define OBTREE_STEP(l) at##l = OBTREE_STEP_FUNCTION(nodes, at##l, x##l, shift, mask);
 #define OBTREE_KEEP_FIRST(l) OBTREE_KEEP(at##l, (uint32_t)(offset + (l) * lane_stride), row + (l))
-#define OBTREE_RESUME(l) uint32_t at##l = under_way[p + (l)]; const float *x##l = x + from[p + (l)];
+#define OBTREE_RESUME(l) uint32_t at##l = under_way[p + (l)]; const OBTREE_X *x##l = x + from[p + (l)];
 #define OBTREE_KEEP_AGAIN(l) OBTREE_KEEP(at##l, from[p + (l)], rows[p + (l)])
 
 /* Record where a row stands, and keep it in the lists unless that is a leaf. The
@@ -74,7 +99,7 @@ static inline uint32_t step_wide(const obtree_wide_node *nodes, uint32_t at, con
         under_way[n_left] = (at);                                 \
         from[n_left] = offset_;                                   \
         rows[n_left] = row_;                                      \
-        n_left += nodes[at].threshold == nodes[at].threshold;     \
+        n_left += OBTREE_IS_SPLIT(nodes, at);                     \
     }
 
 /* The loop over one block. Groups of sixteen rows are `group_stride` floats apart, rows
@@ -83,13 +108,13 @@ static inline uint32_t step_wide(const obtree_wide_node *nodes, uint32_t at, con
     uint32_t *under_way = scratch, *from = scratch + n_rows, *rows = from + n_rows;       \
     ptrdiff_t n_left = 0;                                                                 \
     ptrdiff_t row = 0;                                                                    \
-    for (; row + OBTREE_LANES <= n_rows; row += OBTREE_LANES) {                           \
-        const ptrdiff_t offset = row / OBTREE_LANES * group_stride;                       \
-        OBTREE_EACH16(OBTREE_START)                                                       \
+    for (; row + OBTREE_FLIGHT <= n_rows; row += OBTREE_FLIGHT) {                           \
+        const ptrdiff_t offset = row / OBTREE_LANES * group_stride + row % OBTREE_LANES * lane_stride; \
+        OBTREE_EACH(OBTREE_START)                                                       \
         for (int32_t k = 0; k < n_sure; ++k) {                                            \
-            OBTREE_EACH16(OBTREE_STEP)                                                    \
+            OBTREE_EACH(OBTREE_STEP)                                                    \
         }                                                                                 \
-        OBTREE_EACH16(OBTREE_KEEP_FIRST)                                                  \
+        OBTREE_EACH(OBTREE_KEEP_FIRST)                                                  \
     }                                                                                     \
     for (; row < n_rows; ++row) {                                                         \
         const ptrdiff_t offset = row / OBTREE_LANES * group_stride;                       \
@@ -99,25 +124,27 @@ static inline uint32_t step_wide(const obtree_wide_node *nodes, uint32_t at, con
         const ptrdiff_t n = n_left;                                                       \
         ptrdiff_t p = 0;                                                                  \
         n_left = 0;                                                                       \
-        for (; p + OBTREE_LANES <= n; p += OBTREE_LANES) {                                \
-            OBTREE_EACH16(OBTREE_RESUME)                                                  \
+        for (; p + OBTREE_FLIGHT <= n; p += OBTREE_FLIGHT) {                                \
+            OBTREE_EACH(OBTREE_RESUME)                                                  \
             for (int32_t k = 0; k < OBTREE_STEPS; ++k) {                                  \
-                OBTREE_EACH16(OBTREE_STEP)                                                \
+                OBTREE_EACH(OBTREE_STEP)                                                \
             }                                                                             \
-            OBTREE_EACH16(OBTREE_KEEP_AGAIN)                                              \
+            OBTREE_EACH(OBTREE_KEEP_AGAIN)                                              \
         }                                                                                 \
         for (; p < n; ++p) {                                                              \
             uint32_t at0 = under_way[p];                                                  \
-            const float *x0 = x + from[p];                                                \
-            while (nodes[at0].threshold == nodes[at0].threshold) {                        \
+            const OBTREE_X *x0 = x + from[p];                                             \
+            while (OBTREE_IS_SPLIT(nodes, at0)) {                                         \
                 OBTREE_STEP(0)                                                            \
             }                                                                             \
             found[rows[p]] = at0;                                                         \
         }                                                                                 \
     }
 
+#define OBTREE_X uint32_t
+#define OBTREE_IS_SPLIT is_split_narrow
 #define OBTREE_STEP_FUNCTION step_narrow
-static void walk_narrow(const obtree_narrow_node *nodes, const float *x, ptrdiff_t n_rows,
+static void walk_narrow(const obtree_narrow_node *nodes, const uint32_t *x, ptrdiff_t n_rows,
                         ptrdiff_t group_stride, int32_t shift, uint32_t mask, int32_t n_sure,
                         uint32_t *found, uint32_t *scratch)
 {
@@ -127,7 +154,7 @@ static void walk_narrow(const obtree_narrow_node *nodes, const float *x, ptrdiff
 #undef OBTREE_STEP_FUNCTION
 
 #define OBTREE_STEP_FUNCTION step_narrow_missing
-static void walk_narrow_missing(const obtree_narrow_node *nodes, const float *x, ptrdiff_t n_rows,
+static void walk_narrow_missing(const obtree_narrow_node *nodes, const uint32_t *x, ptrdiff_t n_rows,
                                 ptrdiff_t group_stride, int32_t shift, uint32_t mask,
                                 int32_t n_sure, uint32_t *found, uint32_t *scratch)
 {
@@ -136,7 +163,7 @@ static void walk_narrow_missing(const obtree_narrow_node *nodes, const float *x,
 }
 #undef OBTREE_STEP_FUNCTION
 
-static void traverse_narrow(const obtree_narrow_node *nodes, const float *x, ptrdiff_t n_rows,
+static void traverse_narrow(const obtree_narrow_node *nodes, const uint32_t *x, ptrdiff_t n_rows,
                             ptrdiff_t n_features, int32_t shift, uint32_t mask, int32_t n_sure,
                             int32_t has_missing, uint32_t *found, uint32_t *scratch)
 {
@@ -148,6 +175,11 @@ static void traverse_narrow(const obtree_narrow_node *nodes, const float *x, ptr
     }
 }
 
+#undef OBTREE_IS_SPLIT
+#undef OBTREE_X
+
+#define OBTREE_X float
+#define OBTREE_IS_SPLIT is_split_wide
 #define OBTREE_STEP_FUNCTION step_wide
 static void traverse_wide(const obtree_wide_node *nodes, const float *x, ptrdiff_t n_rows,
                           ptrdiff_t n_features, int32_t n_sure, uint32_t *found,
@@ -160,24 +192,26 @@ static void traverse_wide(const obtree_wide_node *nodes, const float *x, ptrdiff
     OBTREE_WALK()
 }
 #undef OBTREE_STEP_FUNCTION
+#undef OBTREE_IS_SPLIT
+#undef OBTREE_X
 
-/* One contiguous row through many trees, eight trees at a time. */
+/* One contiguous row of keys through many trees, eight trees at a time. */
 #define OBTREE_START_TREE(l) \
     const obtree_narrow_node *nodes##l = nodes + start[t + (l)]; uint32_t at##l = 1;
 #define OBTREE_STEP_TREE(l)                                                                   \
     {                                                                                         \
         const uint32_t packed_ = nodes##l[at##l].packed;                                      \
-        const float value_ = x[(packed_ & mask) >> 3];                                        \
-        const uint32_t right_ = (uint32_t) !(value_ <= nodes##l[at##l].threshold);            \
-        const uint32_t next_ =                                                                \
-            (packed_ >> shift) + (right_ & ~((uint32_t)(value_ != value_) & packed_ & 1u));   \
+        const uint32_t key_ = x[(packed_ & mask) >> 3];                                       \
+        const uint32_t sent_left_ = (uint32_t)(key_ == OBTREE_MISSING_KEY) & packed_;         \
+        const uint32_t next_ = (packed_ >> shift)                                             \
+            + ((uint32_t)(nodes##l[at##l].threshold < key_) & ~sent_left_);                   \
         moved |= next_ ^ at##l;                                                               \
         at##l = next_;                                                                        \
     }
 #define OBTREE_FOUND_TREE(l) found[t + (l)] = at##l;
 
 static void traverse_trees(const obtree_narrow_node *nodes, const int64_t *start,
-                           ptrdiff_t n_trees, const float *x, int32_t shift, uint32_t mask,
+                           ptrdiff_t n_trees, const uint32_t *x, int32_t shift, uint32_t mask,
                            uint32_t *found)
 {
     ptrdiff_t t = 0;
@@ -241,22 +275,38 @@ static inline void convert_values(const char *source, int32_t type, ptrdiff_t st
     }
 }
 
+/* keys[j] = key of values[j]; whether one is missing. */
+static inline uint32_t make_keys(const float *values, ptrdiff_t n, uint32_t *keys)
+{
+    uint32_t missing = 0;
+    for (ptrdiff_t j = 0; j < n; ++j) {
+        const uint32_t key = obtree_make_key(values[j]);
+        missing |= (uint32_t)(key == OBTREE_MISSING_KEY);
+        keys[j] = key;
+    }
+    return missing;
+}
+
 #define OBTREE_TILE 64
 
 /* to[16 * j + lane] = tile[lane][j] for j < n. */
-static void interleave_tile(const float tile[OBTREE_LANES][OBTREE_TILE], ptrdiff_t n, float *to)
+static void interleave_tile(uint32_t tile[OBTREE_LANES][OBTREE_TILE], ptrdiff_t n, uint32_t *to)
 {
     ptrdiff_t j = 0;
 #if defined(__SSE2__) || defined(_M_X64)
     for (; j + 4 <= n; j += 4) {
         for (ptrdiff_t lane = 0; lane < OBTREE_LANES; lane += 4) {
-            __m128 a = _mm_loadu_ps(tile[lane] + j), b = _mm_loadu_ps(tile[lane + 1] + j);
-            __m128 c = _mm_loadu_ps(tile[lane + 2] + j), d = _mm_loadu_ps(tile[lane + 3] + j);
-            _MM_TRANSPOSE4_PS(a, b, c, d);
-            _mm_storeu_ps(to + 16 * j + lane, a);
-            _mm_storeu_ps(to + 16 * j + 16 + lane, b);
-            _mm_storeu_ps(to + 16 * j + 32 + lane, c);
-            _mm_storeu_ps(to + 16 * j + 48 + lane, d);
+            const __m128i a = _mm_loadu_si128((const __m128i *)(tile[lane] + j));
+            const __m128i b = _mm_loadu_si128((const __m128i *)(tile[lane + 1] + j));
+            const __m128i c = _mm_loadu_si128((const __m128i *)(tile[lane + 2] + j));
+            const __m128i d = _mm_loadu_si128((const __m128i *)(tile[lane + 3] + j));
+            const __m128i ab = _mm_unpacklo_epi32(a, b), cd = _mm_unpacklo_epi32(c, d);
+            const __m128i ab2 = _mm_unpackhi_epi32(a, b), cd2 = _mm_unpackhi_epi32(c, d);
+            uint32_t *out = to + 16 * j + lane;
+            _mm_storeu_si128((__m128i *)out, _mm_unpacklo_epi64(ab, cd));
+            _mm_storeu_si128((__m128i *)(out + 16), _mm_unpackhi_epi64(ab, cd));
+            _mm_storeu_si128((__m128i *)(out + 32), _mm_unpacklo_epi64(ab2, cd2));
+            _mm_storeu_si128((__m128i *)(out + 48), _mm_unpackhi_epi64(ab2, cd2));
         }
     }
 #endif
@@ -267,46 +317,44 @@ static void interleave_tile(const float tile[OBTREE_LANES][OBTREE_TILE], ptrdiff
     }
 }
 
-/* Rows of X to a block: sixteen side by side when `grouped`, else each contiguous. The
- * lanes of an incomplete group hold zeros. */
-static void load_rows(const void *x_source, int32_t type, ptrdiff_t row_stride,
-                      ptrdiff_t column_stride, ptrdiff_t n_rows, ptrdiff_t n_features,
-                      int32_t grouped, float *x)
+/* Rows of X to a block. In groups, sixteen rows lie side by side; the lanes of an
+ * incomplete group hold leftovers. */
+static int32_t load_rows(const void *x_source, int32_t type, ptrdiff_t row_stride,
+                         ptrdiff_t column_stride, ptrdiff_t n_rows, ptrdiff_t n_features,
+                         int32_t layout, void *x)
 {
     const char *source = x_source;
-    float tile[OBTREE_LANES][OBTREE_TILE];
-    if (!grouped) {
+    float values[OBTREE_TILE];
+    uint32_t tile[OBTREE_LANES][OBTREE_TILE];
+    uint32_t missing = 0;
+    if (layout == OBTREE_FLOAT_ROWS) {
         for (ptrdiff_t row = 0; row < n_rows; ++row) {
             convert_values(source + row * row_stride, type, column_stride, n_features,
-                           x + row * n_features);
+                           (float *)x + row * n_features);
         }
-        return;
+        return 0;
     }
-    for (ptrdiff_t group = 0; group < n_rows; group += OBTREE_LANES) {
-        const ptrdiff_t lanes = n_rows - group < OBTREE_LANES ? n_rows - group : OBTREE_LANES;
-        if (lanes < OBTREE_LANES) {
-            memset(tile, 0, sizeof tile);
-        }
+    memset(tile, 0, sizeof tile);
+    for (ptrdiff_t row = 0; row < n_rows; row += OBTREE_LANES) {
+        const ptrdiff_t lanes = n_rows - row < OBTREE_LANES ? n_rows - row : OBTREE_LANES;
         for (ptrdiff_t first = 0; first < n_features; first += OBTREE_TILE) {
             const ptrdiff_t n =
                 n_features - first < OBTREE_TILE ? n_features - first : OBTREE_TILE;
             for (ptrdiff_t lane = 0; lane < lanes; ++lane) {
-                convert_values(source + (group + lane) * row_stride + first * column_stride, type,
-                               column_stride, n, tile[lane]);
+                uint32_t *keys = layout == OBTREE_KEY_GROUPS
+                    ? tile[lane]
+                    : (uint32_t *)x + (row + lane) * n_features + first;
+                convert_values(source + (row + lane) * row_stride + first * column_stride, type,
+                               column_stride, n, values);
+                missing |= make_keys(values, n, keys);
             }
-            interleave_tile((const float(*)[OBTREE_TILE])tile, n,
-                            x + group * n_features + first * OBTREE_LANES);
+            if (layout == OBTREE_KEY_GROUPS) {
+                interleave_tile(tile, n,
+                                (uint32_t *)x + row * n_features + first * OBTREE_LANES);
+            }
         }
     }
-}
-
-static int32_t has_missing(const float *x, ptrdiff_t n)
-{
-    int32_t any = 0;
-    for (ptrdiff_t k = 0; k < n; ++k) {
-        any |= x[k] != x[k];
-    }
-    return any;
+    return (int32_t)missing;
 }
 
 #endif

@@ -1,0 +1,69 @@
+"""Data of the benchmarks, each made once per process."""
+
+import functools
+import importlib.util
+import os
+from pathlib import Path
+
+import numpy as np
+from sklearn.datasets import (
+    load_breast_cancer,
+    load_diabetes,
+    load_digits,
+    make_classification,
+    make_regression,
+)
+from sklearn.model_selection import train_test_split
+
+CLASSIFICATION = ("digits", "breast_cancer", "synthetic")
+REGRESSION = ("diabetes", "synthetic_regression")
+LARGE = ("letter", "covertype")
+
+
+@functools.cache
+def load_split(name):
+    """Return a data set split in two.
+
+    Parameters
+    ----------
+    name : str
+        One of `CLASSIFICATION`, `REGRESSION` or `LARGE`.
+
+    Returns
+    -------
+    split : tuple of ndarray
+        ``X_train, X_test, y_train, y_test``; features are float32.
+    """
+    if name in LARGE:
+        split = _load_large(name)
+        return split.X_train, split.X_test, split.y_train, split.y_test
+    X, y = _make_table(name)
+    return train_test_split(X.astype(np.float32), y, test_size=0.25, random_state=0)
+
+
+def _make_table(name):
+    """Return X and y of a data set that needs no download."""
+    if name == "digits":
+        return load_digits(return_X_y=True)
+    if name == "breast_cancer":
+        return load_breast_cancer(return_X_y=True)
+    if name == "synthetic":
+        return make_classification(
+            10_000, 30, n_informative=12, n_classes=5, flip_y=0.05, random_state=0
+        )
+    if name == "diabetes":
+        return load_diabetes(return_X_y=True)
+    if name == "synthetic_regression":
+        return make_regression(10_000, 20, n_informative=10, noise=5.0, random_state=0)
+    raise ValueError(f"unknown data set {name!r}")
+
+
+def _load_large(name):
+    """Load through the repository's loader, or skip the benchmark."""
+    if not os.environ.get("OBTREE_DATA"):
+        raise NotImplementedError("OBTREE_DATA is not set")  # asv's way to skip
+    path = Path(__file__).resolve().parents[2] / "benchmarks" / "data.py"
+    spec = importlib.util.spec_from_file_location("obtree_benchmark_data", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.load(name)

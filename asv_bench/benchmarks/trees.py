@@ -1,0 +1,47 @@
+"""Single trees."""
+
+from benchmarks.common import FitBenchmark, make_tree
+from benchmarks.datasets import load_split
+
+
+class FitClassificationTree(FitBenchmark):
+    """All features as candidates, grown until pure."""
+
+    param_names = ("data", "criterion")
+    params = (["digits", "breast_cancer", "synthetic"], ["gini", "entropy"])
+
+    def make_model(self, data, criterion):
+        return make_tree(data, criterion=criterion)
+
+
+class FitRegressionTree(FitBenchmark):
+    """Every criterion for regression, with leaves of five rows."""
+
+    param_names = ("data", "criterion")
+    params = (
+        ["diabetes", "synthetic_regression"],
+        ["squared_error", "friedman_mse", "absolute_error"],
+    )
+
+    def make_model(self, data, criterion):
+        return make_tree(data, criterion=criterion, min_samples_leaf=5)
+
+
+class FitBestFirst(FitBenchmark):
+    """The best leaf first, up to a number of leaves."""
+
+    param_names = ("data", "max_leaf_nodes")
+    params = (["synthetic", "synthetic_regression"], [64])
+
+    def make_model(self, data, max_leaf_nodes):
+        return make_tree(data, max_leaf_nodes=max_leaf_nodes)
+
+
+class PruneTree:
+    """Minimal cost-complexity pruning, the growth included."""
+
+    def setup(self):
+        self.X_train, _, self.y_train, _ = load_split("synthetic")
+
+    def time_pruning_path(self):
+        make_tree("synthetic").cost_complexity_pruning_path(self.X_train, self.y_train)

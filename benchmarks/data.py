@@ -1,0 +1,194 @@
+"""The one way to data that scikit-learn does not ship.
+
+A data set is looked for in the folder named by the environment variable OBTREE_DATA,
+as ``<name>.npz`` holding ``X_train, y_train, X_test, y_test`` or ``X, y``; else it is
+fetched from OpenML by name. When neither works the message says what was tried.
+
+Everything is handed out as float32 features in C order and int64 classes or float64
+targets, so that no library has to convert in its timed part.
+"""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+FOLDER_VARIABLE = "OBTREE_DATA"
+TEST_FRACTION = 0.2  # of data without a split of their own
+
+
+@dataclass(frozen=True)
+class Source:
+    """What the loader has to know about a data set.
+
+    Parameters
+    ----------
+    openml : str
+        Name on OpenML.
+    regression : bool, default=False
+        Whether the target is a quantity.
+    n_train : int, default=None
+        The first so many rows are for training; None means a random split by seed.
+    test_start : int, default=None
+        First row for testing; None means `n_train`.
+    shuffled : bool, default=False
+        Whether rows from OpenML, which are sorted in some way, are put in random
+        order first. Files in the folder are taken to be shuffled already.
+    """
+
+    openml: str
+    regression: bool = False
+    n_train: int | None = None
+    test_start: int | None = None
+    shuffled: bool = False
+
+
+SOURCES = {
+    "letter": Source("letter", n_train=15_000),
+    "mnist": Source("mnist_784", n_train=60_000),
+    "pendigits": Source("pendigits", n_train=7_494),
+    "optdigits": Source("optdigits", n_train=3_823),
+    "satimage": Source("satimage"),
+    "covertype": Source("covertype", n_train=100_000, test_start=290_506, shuffled=True),
+    "california_housing": Source("houses", regression=True),
+    "kin8nm": Source("kin8nm", regression=True),
+    "cpuact": Source("cpu_act", regression=True),
+    "elevators": Source("elevators", regression=True),
+    "ailerons": Source("ailerons", regression=True, n_train=7_154),
+    "abalone": Source("abalone", regression=True),
+    "bike_hour": Source("Bike_Sharing_Demand", regression=True),
+}
+
+
+class DataNotFoundError(Exception):
+    """A data set is neither in the folder nor on OpenML."""
+
+
+class Split(NamedTuple):
+    """Rows for training and rows for testing."""
+
+    X_train: np.ndarray
+    y_train: np.ndarray
+    X_test: np.ndarray
+    y_test: np.ndarray
+
+    @property
+    def regression(self):
+        """Whether the target is a quantity."""
+        return self.y_train.dtype.kind == "f"
+
+
+def load(name, seed=0, n_train=None):
+    """Load a data set, split into training and test rows.
+
+    Parameters
+    ----------
+    name : str
+        A key of `SOURCES`, or "million" for `make_million`.
+    seed : int, default=0
+        Seed of the random split (80 % for training); without effect where the data
+        come with a split.
+    n_train : int, default=None
+        Train on the first so many rows and test on all others.
+
+    Returns
+    -------
+    split : Split
+    """
+    if name == "million":
+        return make_million(seed)
+    if name not in SOURCES:
+        raise ValueError(f"unknown data set {name!r}; known are {', '.join(SOURCES)}, million")
+    source = SOURCES[name]
+    X, y, n_stored = _read_folder(name, source) or _read_openml(name, source)
+    if n_train is None and (n_stored or source.n_train) is None:
+        order = np.random.default_rng(seed).permutation(len(y))
+        X, y = X[order], y[order]
+        n_train = len(y) - int(TEST_FRACTION * len(y))
+        test_start = n_train
+    elif n_train is None:
+        n_train = n_stored or source.n_train
+        test_start = max(n_train, source.test_start or 0)
+    else:
+        test_start = n_train
+    if test_start >= len(y):
+        raise ValueError(f"{name} has {len(y)} rows, expected more than {test_start}")
+    return Split(X[:n_train], y[:n_train], X[test_start:], y[test_start:])
+
+
+def make_million(seed=0, n_train=1_000_000, n_test=100_000, noise=0.05):
+    """Make two classes in a 20-dimensional unit cube.
+
+    The class says whether the first two coordinates sum to more than 1, turned round
+    where the product of the next two exceeds a quarter; the other sixteen say nothing.
+    Then a share of the labels is drawn anew.
+
+    Parameters
+    ----------
+    seed : int, default=0
+        Seed of rows and noise.
+    n_train, n_test : int, default=1_000_000 and 100_000
+        Numbers of rows.
+    noise : float, default=0.05
+        Share of labels drawn anew; half of them keep their value by chance.
+
+    Returns
+    -------
+    split : Split
+    """
+    rng = np.random.default_rng(seed)
+    X = rng.random((n_train + n_test, 20), dtype=np.float32)
+    y = ((X[:, 0] + X[:, 1] > 1) ^ (X[:, 2] * X[:, 3] > 0.25)).astype(np.int64)
+    noisy = rng.random(len(y)) < noise
+    y[noisy] = rng.integers(0, 2, noisy.sum())
+    return Split(X[:n_train], y[:n_train], X[n_train:], y[n_train:])
+
+
+def _read_folder(name, source):
+    """Return X, y and the stored number of training rows, or None."""
+    folder = os.environ.get(FOLDER_VARIABLE)
+    path = Path(folder or ".") / f"{name}.npz"
+    if not folder or not path.is_file():
+        return None
+    with np.load(path, allow_pickle=False) as archive:
+        if "X_train" in archive:
+            X = np.concatenate([archive["X_train"], archive["X_test"]])
+            y = np.concatenate([archive["y_train"], archive["y_test"]])
+            n_train = len(archive["y_train"])
+        else:
+            X, y, n_train = archive["X"], archive["y"], None
+    return (*_convert(X, y, source), n_train)
+
+
+def _read_openml(name, source):
+    """Return X, y and None, or explain why not."""
+    from sklearn.datasets import fetch_openml
+
+    try:
+        X, y = fetch_openml(
+            source.openml, version=1, return_X_y=True, as_frame=False, parser="liac-arff"
+        )
+    except Exception as error:
+        folder = os.environ.get(FOLDER_VARIABLE)
+        looked = f"{folder} has no {name}.npz" if folder else f"{FOLDER_VARIABLE} is not set"
+        raise DataNotFoundError(
+            f"data set {name!r} was not found: {looked}, and OpenML's {source.openml!r} could "
+            f"not be fetched ({type(error).__name__}: {error}). Set {FOLDER_VARIABLE} to a "
+            f"folder with {name}.npz (arrays X and y, or X_train, y_train, X_test, y_test)."
+        ) from error
+    if not source.regression:
+        y = np.unique(y, return_inverse=True)[1]
+    if source.shuffled:
+        order = np.random.default_rng(0).permutation(len(y))
+        X, y = X[order], y[order]
+    return (*_convert(X, y, source), None)
+
+
+def _convert(X, y, source):
+    """Return arrays of the types every library can take as they are."""
+    return (
+        np.ascontiguousarray(X, dtype=np.float32),
+        np.ascontiguousarray(y, dtype=np.float64 if source.regression else np.int64),
+    )

@@ -1,0 +1,42 @@
+/* Four doubles, or eight integers, handled as one.
+ *
+ * GCC and Clang turn these into the widest registers of the target; other compilers
+ * get loops. Lane by lane the arithmetic is the same everywhere.
+ */
+#if defined(__GNUC__) || defined(__clang__)
+
+typedef double vec4 __attribute__((vector_size(32)));
+typedef int32_t vec8i __attribute__((vector_size(32)));
+
+#define OBTREE_ADD4(a, b) (a) = (a) + (b)
+#define OBTREE_ADD_PRODUCT4(a, b, c) (a) = (a) + (b) * (c)
+#define OBTREE_LANE(a, k) (a)[k]
+#define OBTREE_COUNT_BELOW8(count, keys, key) (count) = (count) - ((keys) < (key))
+#define OBTREE_UNROLL _Pragma("GCC unroll 4")
+
+#else
+
+typedef struct {
+    double lane[4];
+} vec4;
+typedef struct {
+    int32_t lane[8];
+} vec8i;
+
+#define OBTREE_LANE(a, k) (a).lane[k]
+#define OBTREE_ADD4(a, b)                                                                        \
+    for (int k_ = 0; k_ < 4; ++k_)                                                               \
+    (a).lane[k_] += (b).lane[k_]
+#define OBTREE_ADD_PRODUCT4(a, b, c)                                                             \
+    for (int k_ = 0; k_ < 4; ++k_)                                                               \
+    (a).lane[k_] += (b).lane[k_] * (c).lane[k_]
+#define OBTREE_COUNT_BELOW8(count, keys, key)                                                    \
+    for (int k_ = 0; k_ < 8; ++k_)                                                               \
+    (count).lane[k_] += (keys).lane[k_] < (key).lane[k_]
+#define OBTREE_UNROLL
+
+#endif
+
+#define OBTREE_LOAD(vector, from) memcpy(&(vector), (from), sizeof(vector))
+#define OBTREE_STORE(to, vector) memcpy((to), &(vector), sizeof(vector))
+#define OBTREE_FOLD4(a) ((OBTREE_LANE(a, 0) + OBTREE_LANE(a, 2)) + (OBTREE_LANE(a, 1) + OBTREE_LANE(a, 3)))

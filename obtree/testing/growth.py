@@ -1,0 +1,87 @@
+"""Growing trees in one call, and telling whether two are the same."""
+
+import hashlib
+
+import numpy as np
+
+from obtree.builder.rule import GrowthRule
+from obtree.criterion.registry import CLASSIFICATION, make_criterion
+from obtree.data.dataset import Dataset
+from obtree.forest.grow import grow_trees
+from obtree.splitter.registry import resolve_splitter
+from obtree.tree.tree import FIELDS
+
+
+def bind_criterion(name, y, n_classes=None):
+    """Make a criterion from targets of any shape and type.
+
+    Parameters
+    ----------
+    name : str
+    y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+    n_classes : sequence of int, optional
+        Classes of each output; by default those that occur.
+    """
+    y = np.asarray(y)
+    y = y.reshape(len(y), -1)
+    if name not in CLASSIFICATION:
+        return make_criterion(name, np.ascontiguousarray(y, dtype=np.float64))
+    if n_classes is None:
+        n_classes = y.max(axis=0) + 1
+    n_classes = np.asarray(n_classes, dtype=np.int64)
+    return make_criterion(name, np.ascontiguousarray(y, dtype=np.int32), n_classes)
+
+
+def grow_forest(X, y, criterion="gini", *, splitter="axis", seeds=(1,), sample_weight=None,
+                n_classes=None, n_bootstrap=0, balance_subsample=False, n_threads=1,
+                keep_rows=False, **rule):
+    """Grow one tree for each seed, all features as candidates unless the rule says otherwise.
+
+    Returns
+    -------
+    list of Tree
+    """
+    rule.setdefault("max_features", X.shape[1])
+    return grow_trees(
+        Dataset(X, n_threads=n_threads, keep_rows=keep_rows),
+        bind_criterion(criterion, y, n_classes),
+        resolve_splitter(splitter),
+        GrowthRule(**rule),
+        seeds=np.asarray(seeds, dtype=np.uint32),
+        sample_weight=sample_weight,
+        n_bootstrap=n_bootstrap,
+        balance_subsample=balance_subsample,
+        n_threads=n_threads,
+    )
+
+
+def grow_tree(X, y, criterion="gini", **options):
+    """Grow one tree; see `grow_forest`."""
+    return grow_forest(X, y, criterion, **options)[0]
+
+
+def find_differences(one, other, ignore=()):
+    """Names of the arrays in which two trees differ, to the last bit."""
+    return [
+        name
+        for name in FIELDS
+        if name not in ignore and getattr(one, name).tobytes() != getattr(other, name).tobytes()
+    ]
+
+
+def hash_trees(trees):
+    """A digest of every bit of every tree."""
+    digest = hashlib.sha256()
+    for tree in trees:
+        for name in FIELDS:
+            array = getattr(tree, name)
+            digest.update(f"{name} {array.dtype.str} {array.shape}".encode())
+            digest.update(array.tobytes())
+    return digest.hexdigest()
+
+
+def name_partition(groups):
+    """Number the groups by first appearance, so that equal partitions are equal arrays."""
+    _, first, inverse = np.unique(groups, return_index=True, return_inverse=True)
+    order = np.argsort(np.argsort(first))
+    return order[inverse]

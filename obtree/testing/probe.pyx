@@ -1,0 +1,458 @@
+"""Doors to compiled functions, so that tests and benchmarks can call them alone.
+
+Every function takes and returns NumPy arrays, holds the GIL and checks what it is
+given only as far as a careless test could otherwise crash.
+"""
+
+import numpy as np
+
+from libc.math cimport INFINITY
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+
+from obtree.core cimport random
+from obtree.core.dispatch cimport kernels
+from obtree.core.memory cimport Workspace
+from obtree.core.random cimport RandState
+from obtree.core.sort cimport float_key
+from obtree.core.types cimport FOUND, X_t, feature_t, idx_t, row_t, w_t
+from obtree.criterion.base cimport Criterion, Cut, NodeStats, RankColumn, ScanLimits
+from obtree.data cimport dataset as data
+from obtree.data cimport encode, hyperplane
+from obtree.data.dataset cimport Dataset
+from obtree.data.hyperplane cimport Hyperplane
+from obtree.data.partition cimport SampleIndex
+from obtree.forest cimport bootstrap
+from obtree.splitter.base cimport NodeTask, SplitResult, Splitter, SplitSettings
+from obtree.splitter.candidates cimport (
+    Candidates,
+    begin_draws,
+    draw_candidate,
+    mark_constant,
+    reset_candidates,
+)
+
+
+# ---- core ---------------------------------------------------------------------------
+
+
+def gather_column(codes, rows):
+    """(codes[rows], smallest, largest) by the kernel for the width of `codes`."""
+    codes = np.ascontiguousarray(codes)
+    cdef const uint8_t[::1] cells = codes.view(np.uint8)
+    cdef const int32_t[::1] at = np.ascontiguousarray(rows, dtype=np.int32)
+    cdef uint32_t[::1] out = np.empty(len(rows), dtype=np.uint32)
+    cdef uint32_t low, high
+    kernels().gather_codes(&cells[0], codes.itemsize, &at[0], at.shape[0], &out[0], &low, &high)
+    return np.asarray(out), low, high
+
+
+def gather_bytes(table, idx_t offset, int32_t width, rows):
+    """The same from rows of a 2-D table of bytes, where ranks begin at `offset`."""
+    cdef const uint8_t[:, ::1] cells = table
+    cdef const int32_t[::1] at = np.ascontiguousarray(rows, dtype=np.int32)
+    cdef uint32_t[::1] out = np.empty(len(rows), dtype=np.uint32)
+    cdef uint32_t low, high
+    if offset + width > cells.shape[1]:
+        raise IndexError(f"{width} bytes at {offset} of {cells.shape[1]}")
+    kernels().gather_strided(&cells[0, offset], width, cells.shape[1], &at[0], at.shape[0],
+                             &out[0], &low, &high)
+    return np.asarray(out), low, high
+
+
+def sort_codes(codes):
+    """Words (code - smallest, position), sorted."""
+    cdef const uint32_t[::1] keys = np.ascontiguousarray(codes, dtype=np.uint32)
+    cdef uint64_t[::1] words = np.empty(len(codes), dtype=np.uint64)
+    cdef uint64_t[::1] spare = np.empty(len(codes), dtype=np.uint64)
+    kernels().sort_codes(&keys[0], keys.shape[0], np.min(codes), np.max(codes), &words[0],
+                         &spare[0])
+    return np.asarray(words)
+
+
+def sort_words(words):
+    """A sorted copy."""
+    cdef uint64_t[::1] result = np.array(words, dtype=np.uint64)
+    cdef uint64_t[::1] spare = np.empty(len(words), dtype=np.uint64)
+    kernels().sort_words(&result[0], result.shape[0], &spare[0])
+    return np.asarray(result)
+
+
+def split_rows(codes, uint32_t cut, rows):
+    """(rows with codes up to `cut` in front, how many)."""
+    codes = np.ascontiguousarray(codes)
+    cdef const uint8_t[::1] cells = codes.view(np.uint8)
+    cdef int32_t[::1] result = np.array(rows, dtype=np.int32)
+    cdef int32_t[::1] spare = np.empty(len(rows), dtype=np.int32)
+    n_left = kernels().split_rows(&cells[0], codes.itemsize, cut, &result[0], result.shape[0],
+                                  &spare[0])
+    return np.asarray(result), n_left
+
+
+def make_float_keys(values):
+    """Unsigned integers that sort as the float32 values do."""
+    return np.array([float_key(<float>value) for value in values], dtype=np.uint32)
+
+
+cdef class Generator:
+    """The random numbers of one stream."""
+
+    cdef RandState _state
+
+    def __init__(self, seed, stream=0):
+        random.seed_state(&self._state, <uint64_t>seed, <uint64_t>stream)
+
+    @property
+    def state(self):
+        return self._state.s0, self._state.s1, self._state.s2, self._state.s3
+
+    def words(self, idx_t n):
+        """n times `next_word`."""
+        return np.array([random.next_word(&self._state) for _ in range(n)], dtype=np.uint64)
+
+    def uniform(self, idx_t n):
+        return np.array([random.uniform(&self._state) for _ in range(n)])
+
+    def bounded(self, idx_t limit, idx_t n):
+        return np.array([random.bounded(&self._state, limit) for _ in range(n)])
+
+    def normal(self, idx_t n):
+        return np.array([random.normal(&self._state) for _ in range(n)])
+
+
+# ---- data ---------------------------------------------------------------------------
+
+
+def encode_column(column):
+    """(ranks, distinct values, whether any is missing)."""
+    cdef const X_t[::1] cells = np.ascontiguousarray(column, dtype=np.float32)
+    cdef idx_t n = cells.shape[0]
+    cdef uint32_t[::1] codes = np.empty(n, dtype=np.uint32)
+    cdef X_t[::1] values = np.empty(n, dtype=np.float32)
+    cdef uint64_t[::1] words = np.empty(n, dtype=np.uint64)
+    cdef uint64_t[::1] spare = np.empty(n, dtype=np.uint64)
+    cdef encode.Encoding found = encode.encode_column(&cells[0], n, &codes[0], &values[0],
+                                                      &words[0], &spare[0])
+    return np.asarray(codes), np.asarray(values)[:found.n_values], bool(found.has_missing)
+
+
+def describe_column(Dataset dataset, idx_t j):
+    """What a ColumnView says, without its arrays."""
+    cdef const data.ColumnView* column = &dataset.view.columns[j]
+    return {
+        "width": column.width,
+        "n_values": column.n_values,
+        "has_missing": bool(column.has_missing),
+        "keeps_values": column.values != NULL,
+        "n_stored": column.n_stored if column.rows != NULL else dataset.view.n_samples,
+        "row_limit": dataset.view.row_limit,
+        "keeps_X": dataset.view.X != NULL,
+    }
+
+
+def gather_codes(Dataset dataset, idx_t j, rows):
+    """(ranks of ascending rows in column j, smallest, largest)."""
+    cdef const int32_t[::1] at = np.ascontiguousarray(rows, dtype=np.int32)
+    cdef uint32_t[::1] out = np.empty(len(rows), dtype=np.uint32)
+    cdef uint32_t low, high
+    data.gather_codes(&dataset.view, j, &at[0], at.shape[0], &out[0], &low, &high)
+    return np.asarray(out), low, high
+
+
+def read_values(Dataset dataset, idx_t j):
+    """Column j as `read_value` gives it, row by row."""
+    return np.array([data.read_value(&dataset.view, <row_t>i, j)
+                     for i in range(dataset.view.n_samples)], dtype=np.float32)
+
+
+def find_values(Dataset dataset, idx_t j):
+    """Column j as `find_value` gives it for the rank of each row; NaN when missing."""
+    codes = dataset.column(j)[0]
+    cdef const int32_t[::1] rows = np.arange(dataset.view.n_samples, dtype=np.int32)
+    cdef uint32_t missing = dataset.view.columns[j].n_values
+    return np.array(
+        [np.nan if code == missing
+         else data.find_value(&dataset.view, j, code, &rows[0], rows.shape[0])
+         for code in codes], dtype=np.float32
+    )
+
+
+def project_rows(feature, weight, X):
+    """The projection of each row of X; X may have any strides."""
+    cdef const feature_t[::1] features = np.ascontiguousarray(feature, dtype=np.int32)
+    cdef const w_t[::1] weights = np.ascontiguousarray(weight, dtype=np.float64)
+    cdef const X_t[:, :] cells = X
+    cdef idx_t i, stride = X.strides[1] // 4
+    out = np.empty(len(X))
+    cdef double[::1] result = out
+    for i in range(cells.shape[0]):
+        result[i] = hyperplane.project_row(&features[0], &weights[0], features.shape[0],
+                                           &cells[i, 0], stride)
+    return out
+
+
+def split_index(Dataset dataset, sample_weight, idx_t start, idx_t end, feature, weight,
+                double threshold, bint missing_left, int64_t rank_cut=-1):
+    """Fill a SampleIndex with the weighted rows and split the range [start, end).
+
+    Returns (rows before, rows after, where the right side begins).
+    """
+    cdef Workspace workspace = Workspace()
+    cdef SampleIndex index = SampleIndex()
+    cdef const w_t[::1] weights = np.ascontiguousarray(sample_weight, dtype=np.float64)
+    cdef feature_t[::1] features = np.array(feature, dtype=np.int32)
+    cdef w_t[::1] terms = np.array(weight, dtype=np.float64)
+    cdef Hyperplane plane
+    cdef idx_t i
+    index.bind(&dataset.view, workspace)
+    for i in range(weights.shape[0]):
+        index.weight[i] = weights[i]
+    index.fill()
+    before = np.array([index.rows[i] for i in range(index.n_rows)])
+    if not 0 <= start <= end <= index.n_rows:
+        raise IndexError(f"[{start}, {end}) of {index.n_rows} rows")
+    plane.n_terms = features.shape[0]
+    plane.feature = &features[0]
+    plane.weight = &terms[0]
+    plane.threshold = threshold
+    plane.missing_left = missing_left
+    pos = index.split(&plane, rank_cut, start, end)
+    return before, np.array([index.rows[i] for i in range(index.n_rows)]), pos
+
+
+def draw_bootstrap(uint64_t seed, idx_t n_samples, idx_t n_draws):
+    """How often each row was drawn, as the weights a tree sees."""
+    out = np.empty(n_samples)
+    cdef w_t[::1] weight = out
+    bootstrap.draw_bootstrap(seed, n_samples, n_draws, &weight[0])
+    return out
+
+
+def balance_classes(codes, idx_t n_classes, drawn):
+    """Weights that make the classes drawn weigh the same."""
+    cdef const int32_t[:, ::1] y = codes
+    cdef const w_t[::1] counts = drawn
+    cdef w_t[::1] scratch = np.empty(n_classes)
+    out = np.array(drawn, dtype=np.float64)
+    cdef w_t[::1] weight = out
+    bootstrap.balance_classes(&y[0, 0], y.shape[0], y.shape[1], n_classes, &counts[0],
+                              &scratch[0], &weight[0])
+    return out
+
+
+# ---- criteria -----------------------------------------------------------------------
+
+
+cdef ScanLimits make_limits(min_samples_leaf, min_weight_leaf, monotone, lower, upper):
+    cdef ScanLimits limits
+    limits.min_samples_leaf = min_samples_leaf
+    limits.min_weight_leaf = min_weight_leaf
+    limits.monotone = monotone
+    limits.lower = lower
+    limits.upper = upper
+    return limits
+
+
+cdef class NodeProbe:
+    """A criterion bound to scratch of its own, loaded with one node.
+
+    Parameters
+    ----------
+    criterion : Criterion
+    rows : int array
+        Rows of the node, ascending.
+    weight : float64 array
+        By row of X.
+    """
+
+    cdef Criterion _criterion
+    cdef Workspace _workspace
+    cdef NodeStats _stats
+    cdef idx_t _n
+    cdef object _rows
+    cdef idx_t _n_samples
+
+    def __init__(self, Criterion criterion, rows, weight):
+        self._rows = np.ascontiguousarray(rows, dtype=np.int32)
+        self._n_samples = len(weight)
+        cdef const row_t[::1] at = self._rows
+        cdef const w_t[::1] weights = np.ascontiguousarray(weight, dtype=np.float64)
+        self._criterion = criterion.clone()
+        self._workspace = Workspace()
+        self._n = at.shape[0]
+        self._criterion.bind(self._workspace, weights.shape[0])
+        self._criterion.begin_tree(&at[0], self._n, &weights[0])
+        self._criterion.load_node(&at[0], self._n, &weights[0], &self._stats)
+
+    @property
+    def impurity(self):
+        return self._stats.impurity
+
+    @property
+    def weight(self):
+        return self._stats.weight
+
+    @property
+    def level(self):
+        return self._stats.level
+
+    @property
+    def value(self):
+        cdef double[::1] out = np.empty(self._criterion.value_size)
+        self._criterion.node_value(&out[0])
+        return np.asarray(out)
+
+    def clip(self, value, double lower, double upper):
+        """A value forced into [lower, upper]."""
+        cdef double[::1] out = np.array(value, dtype=np.float64)
+        self._criterion.clip_value(&out[0], lower, upper)
+        return np.asarray(out)
+
+    def prefers_bins(self, idx_t n_bins):
+        return bool(self._criterion.prefers_bins(self._n, n_bins))
+
+    def scan(self, codes, *, layout="sorted", min_samples_leaf=1, min_weight_leaf=0.0,
+             monotone=0, lower=-INFINITY, upper=INFINITY, best_score=-INFINITY):
+        """(score, last code on the left, first code on the right), or None for no cut.
+
+        `codes` are small integers, one for each row of the node in order. The layout is
+        "sorted" for `scan`; for `scan_bins` it is "gathered", "column" (ranks by row of X)
+        or "rows" (the same, several bytes apart).
+        """
+        cdef const uint32_t[::1] keys = np.ascontiguousarray(codes, dtype=np.uint32)
+        cdef uint32_t low = np.min(codes)
+        cdef uint32_t high = np.max(codes)
+        cdef uint64_t[::1] words
+        cdef ScanLimits limits = make_limits(min_samples_leaf, min_weight_leaf, monotone, lower,
+                                             upper)
+        cdef Cut best
+        if keys.shape[0] != self._n:
+            raise ValueError(f"{keys.shape[0]} codes for {self._n} rows")
+        best.score = best_score
+        best.low_key = best.high_key = 0
+        if layout == "sorted":
+            words = sort_codes(codes)
+            self._criterion.scan(&words[0], self._n, &limits, &best)
+        else:
+            n_found = self._scan_bins(codes, layout, low, high, &limits, &best)
+            if n_found != len(np.unique(codes)):
+                raise AssertionError(f"{n_found} bins found of {len(np.unique(codes))}")
+        if best.high_key == 0:
+            return None
+        return best.score, best.low_key + low, best.high_key + low
+
+    cdef idx_t _scan_bins(self, codes, layout, uint32_t low, uint32_t high,
+                          const ScanLimits* limits, Cut* best) except -1:
+        """Lay the codes out and have them counted into bins."""
+        cdef RankColumn column
+        cdef const uint8_t[::1] cells
+        cdef const row_t[::1] at = self._rows
+        width = 4 if layout == "gathered" else (1 if high < 256 else (2 if high < 65536 else 4))
+        codes = np.asarray(codes).astype(f"u{width}")
+        column.width = width
+        column.stride = width
+        column.rows = &at[0]
+        column.low = low
+        if layout == "gathered":
+            column.rows = NULL
+            table = codes
+        elif layout == "column":
+            table = np.zeros(self._n_samples, dtype=codes.dtype)
+            table[self._rows] = codes
+        elif layout == "rows":
+            column.stride = width + 3
+            table = np.zeros((self._n_samples, width + 3), dtype=np.uint8)
+            table[self._rows, :width] = codes.view(np.uint8).reshape(-1, width)
+        else:
+            raise ValueError(layout)
+        cells = table.reshape(-1).view(np.uint8)
+        column.codes = &cells[0]
+        return self._criterion.scan_bins(&column, self._n, <idx_t>high - low + 1, limits, best)
+
+
+# ---- splitters ----------------------------------------------------------------------
+
+
+def draw_candidates(idx_t n_features, constants, seed, plan):
+    """Draw features as a splitter does, node after node.
+
+    Parameters
+    ----------
+    constants : list of sets of int
+        Features that turn out to be constant, for each node.
+    plan : list of (n_known, n_draws)
+        One entry a node: what its parent knew, and how many features to draw.
+
+    Returns
+    -------
+    list of (drawn features, number of constants known afterwards, order of all features)
+    """
+    cdef Candidates pool
+    cdef feature_t[::1] feature = np.empty(n_features, dtype=np.int32)
+    cdef RandState rng
+    random.seed_state(&rng, <uint64_t>seed, 0)
+    pool.feature = &feature[0]
+    pool.n_features = n_features
+    reset_candidates(&pool)
+    result = []
+    for (n_known, n_draws), constant in zip(plan, constants, strict=True):
+        begin_draws(&pool, n_known)
+        drawn = []
+        for _ in range(n_draws):
+            j = draw_candidate(&pool, &rng)
+            if j < 0:
+                break
+            drawn.append(j)
+            if j in constant:
+                mark_constant(&pool)
+        result.append((drawn, pool.n_constant, np.array(feature)))
+    return result
+
+
+def propose_splits(Dataset dataset, Criterion criterion, Splitter splitter, rows, weight, *,
+                   max_features, seed=0, repeats=1, min_samples_leaf=1, min_weight_leaf=0.0,
+                   lower=-INFINITY, upper=INFINITY):
+    """Ask a splitter about one node, `repeats` times in a row.
+
+    Returns a list of None (leaf) or (features, weights, threshold, missing_left, rank_cut,
+    inherited).
+    """
+    cdef Workspace workspace = Workspace()
+    cdef const row_t[::1] at = np.ascontiguousarray(rows, dtype=np.int32)
+    cdef const w_t[::1] weights = np.ascontiguousarray(weight, dtype=np.float64)
+    cdef feature_t[::1] feature = np.empty(dataset.n_features, dtype=np.int32)
+    cdef w_t[::1] terms = np.empty(dataset.n_features)
+    cdef NodeStats stats
+    cdef NodeTask task
+    cdef SplitResult out
+    cdef SplitSettings settings
+    cdef RandState rng
+    cdef int stop = 0
+    criterion = criterion.clone()
+    splitter = splitter.clone()
+    settings.max_features = max_features
+    settings.monotonic = NULL
+    settings.stop = &stop
+    criterion.bind(workspace, dataset.n_samples)
+    splitter.bind(&dataset.view, criterion, &settings, workspace)
+    random.seed_state(&rng, <uint64_t>seed, 0)
+    criterion.begin_tree(&at[0], at.shape[0], &weights[0])
+    splitter.begin_tree(&rng)
+    criterion.load_node(&at[0], at.shape[0], &weights[0], &stats)
+    task.rows = &at[0]
+    task.n = at.shape[0]
+    task.depth = 0
+    task.weight = &weights[0]
+    task.limits = make_limits(min_samples_leaf, min_weight_leaf, 0, lower, upper)
+    task.inherited = 0
+    out.plane.feature = &feature[0]
+    out.plane.weight = &terms[0]
+    result = []
+    for _ in range(repeats):
+        out.rank_cut = -1
+        if splitter.node_split(&task, &out) != FOUND:
+            result.append(None)
+            continue
+        n = out.plane.n_terms
+        result.append((np.array(feature[:n]), np.array(terms[:n]), out.plane.threshold,
+                       bool(out.plane.missing_left), out.rank_cut, out.inherited))
+    return result

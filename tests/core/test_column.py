@@ -1,0 +1,56 @@
+"""Reading and splitting encoded columns, for each width of a rank."""
+
+import numpy as np
+import pytest
+
+from obtree.testing.probe import gather_bytes, gather_column, split_rows
+
+WIDTHS = (np.uint8, np.uint16, np.uint32)
+SIZES = (1, 7, 8, 9, 31, 64, 1000)
+
+
+def draw_column(dtype, rng, n=1500):
+    # Ranks are counts of rows, so they stay below 2**31.
+    highest = min(np.iinfo(dtype).max, 2**31 - 2)
+    return rng.integers(0, highest, n, dtype=dtype, endpoint=True)
+
+
+def draw_rows(rng, n_rows, n=1500):
+    return np.sort(rng.choice(n, n_rows, replace=False)).astype(np.int32)
+
+
+@pytest.mark.parametrize("n", SIZES)
+@pytest.mark.parametrize("dtype", WIDTHS)
+def test_gather(dtype, n):
+    rng = np.random.default_rng(n)
+    column, rows = draw_column(dtype, rng), draw_rows(rng, n)
+    codes, low, high = gather_column(column, rows)
+    np.testing.assert_array_equal(codes, column[rows])
+    assert (low, high) == (column[rows].min(), column[rows].max())
+
+
+@pytest.mark.parametrize("n", SIZES)
+@pytest.mark.parametrize("width", [1, 2])
+@pytest.mark.parametrize("offset", [0, 3, 9])
+def test_gather_from_rows_of_bytes(width, offset, n):
+    rng = np.random.default_rng(n)
+    column = draw_column(WIDTHS[width - 1], rng)
+    table = rng.integers(0, 256, (1500, 11), dtype=np.uint8)
+    table[:, offset : offset + width] = column.view(np.uint8).reshape(1500, width)
+    rows = draw_rows(rng, n)
+    codes, low, high = gather_bytes(table, offset, width, rows)
+    np.testing.assert_array_equal(codes, column[rows])
+    assert (low, high) == (column[rows].min(), column[rows].max())
+
+
+@pytest.mark.parametrize("n", SIZES)
+@pytest.mark.parametrize("dtype", WIDTHS)
+@pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 1.0])
+def test_split_keeps_the_order_on_both_sides(dtype, n, share):
+    rng = np.random.default_rng(n)
+    column, rows = draw_column(dtype, rng), draw_rows(rng, n)
+    cut = int(np.quantile(column[rows], share, method="nearest"))
+    result, n_left = split_rows(column, cut, rows)
+    left = column[rows] <= cut
+    assert n_left == left.sum()
+    np.testing.assert_array_equal(result, np.concatenate([rows[left], rows[~left]]))
