@@ -1,8 +1,33 @@
 """Oblique decision trees and forests behind scikit-learn's interface."""
 
+import sys
+from importlib.machinery import PathFinder
 from importlib.metadata import version
+from pathlib import Path
 
-from obtree.estimators import (
+
+def _leave_source_folder():
+    """Use the installed package when Python was started beside the source of this one.
+
+    ``python -m`` and ``pytest`` put the folder they are started in first on the path.
+    In a checkout that finds this file, but not the compiled modules.
+    """
+    here = Path(__file__).resolve().parent
+    if not (here / "meson.build").exists():
+        return
+    elsewhere = [entry for entry in sys.path if Path(entry).resolve() != here.parent]
+    spec = PathFinder.find_spec(__name__, elsewhere)
+    if spec is None or spec.submodule_search_locations is None:
+        raise ImportError(
+            f"{here} holds the source of obtree, which has to be compiled: run `pip install .` "
+            "there first"
+        )
+    __path__[:] = list(spec.submodule_search_locations)
+
+
+_leave_source_folder()
+
+from obtree.estimators import (  # noqa: E402
     ObliqueForestClassifier,
     ObliqueForestRegressor,
     ObliqueTreeClassifier,

@@ -128,6 +128,8 @@ cdef class TreeBuilder:
                 or open.end - pos < self.rule.min_samples_leaf
                 or pos == open.start or pos == open.end):
             return -1
+        self.result.plane.missing_seen = self.index.lacks_value(&self.result.plane, open.start,
+                                                                open.end)
         left.start = open.start
         left.end = pos
         right.start = pos

@@ -16,7 +16,7 @@ cdef class NodeStore:
     cdef double* threshold
     cdef int64_t* first_term          # where the node's terms begin
     cdef int32_t* term_count
-    cdef uint8_t* missing_left
+    cdef uint8_t* missing_left        # 2: with the heavier child, known when both are stored
     cdef double* impurity
     cdef int64_t* n_rows
     cdef w_t* weight

@@ -80,7 +80,7 @@ cdef class NodeStore:
         memcpy(self.term_weight + self.n_terms, plane.weight, plane.n_terms * sizeof(w_t))
         self.left[node] = left
         self.threshold[node] = plane.threshold
-        self.missing_left[node] = 1 if plane.missing_left else 0
+        self.missing_left[node] = 2 if not plane.missing_seen else plane.missing_left != 0
         self.first_term[node] = self.n_terms
         self.term_count[node] = <int32_t>plane.n_terms
         self.n_terms += plane.n_terms
@@ -104,6 +104,10 @@ cdef class NodeStore:
                 at += 1
             pointers[node + 1] = at
         left = copy_array(self.left, n, np.int32)
+        weight = copy_array(self.weight, n, np.float64)
+        missing_left = copy_array(self.missing_left, n, np.uint8)
+        unseen = np.flatnonzero(missing_left == 2)
+        missing_left[unseen] = weight[left[unseen]] > weight[left[unseen] + 1]
         return {
             "children_left": left,
             "children_right": np.where(left < 0, np.int32(-1), left + np.int32(1)),
@@ -111,10 +115,10 @@ cdef class NodeStore:
             "term_ptr": term_ptr,
             "term_feature": term_feature,
             "term_weight": term_weight,
-            "missing_go_left": copy_array(self.missing_left, n, np.uint8),
+            "missing_go_left": missing_left,
             "impurity": copy_array(self.impurity, n, np.float64),
             "n_node_samples": copy_array(self.n_rows, n, np.int64),
-            "weighted_n_node_samples": copy_array(self.weight, n, np.float64),
+            "weighted_n_node_samples": weight,
             "value": copy_array(self.value, n * self.value_size, np.float64),
         }
 

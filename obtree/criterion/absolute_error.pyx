@@ -35,6 +35,7 @@ cdef class AbsoluteError(Criterion):
     cdef const y_t* _y
     cdef idx_t _n                     # rows of the node
     cdef w_t _node_weight
+    cdef double _margin               # less than this between two cuts is rounding
     cdef w_t* _w                      # (n) weights of the node's rows
     cdef idx_t* _rank                 # (n_outputs * n) rank of each row's target in the node
     cdef y_t* _sorted                 # (n_outputs * n) targets in ascending order
@@ -94,6 +95,7 @@ cdef class AbsoluteError(Criterion):
                                           - self._median[k])
         stats.weight = self._node_weight
         stats.impurity = loss / (self._node_weight * self.n_outputs)
+        self._margin = 1e-12 * loss
         stats.level = self._median[0]
         return 0
 
@@ -120,7 +122,7 @@ cdef class AbsoluteError(Criterion):
                 continue
             if not is_allowed(limits, i, n - i, weight_left, self._node_weight - weight_left):
                 continue
-            if -self._loss[i] > best.score:
+            if -self._loss[i] > best.score + self._margin:
                 if limits.monotone != 0 and not keeps_order(
                     limits, self._level_left[i], self._level_right[i]
                 ):

@@ -15,6 +15,7 @@ cdef class ClassCriterion(Criterion):
     cdef w_t* bins                    # (n_bins * n_padded) weights, zero between calls
     cdef uint32_t* bin_rows           # (n_bins) rows, zero between calls
     cdef idx_t max_bins
+    cdef double margin_share          # rounding of a cut's score as a share of the weight
     cdef double slots_per_row         # slots whose sweep costs what bins save for a row
 
     cdef double impurity_of(self, const w_t* counts, w_t weight) noexcept nogil

@@ -83,6 +83,7 @@ cdef class ClassCriterion(Criterion):
                 node.slot[p * node.n_outputs + k] = slot
                 node.total[slot] += w
         node.weight = node_weight
+        node.margin = self.margin_share * node_weight
         stats.weight = node_weight
         stats.impurity = self.impurity_of(node.total, node_weight)
         stats.level = node.total[1] / node_weight if node.stride > 1 else 0.0
@@ -98,6 +99,8 @@ cdef class ClassCriterion(Criterion):
 
     cdef void clip_value(self, double* value, double lower, double upper) noexcept nogil:
         # Monotonic constraints are for two classes; the level is the share of class 1.
+        if self.node.stride < 2:
+            return
         value[1] = min(max(value[1], lower), upper)
         value[0] = 1.0 - value[1]
 

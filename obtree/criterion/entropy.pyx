@@ -26,6 +26,7 @@ cdef class Entropy(ClassCriterion):
 
     def __cinit__(self, *args):
         self.slots_per_row = 0.5
+        self.margin_share = 1e-12
 
     cdef int bind(self, Workspace workspace, idx_t max_rows) except -1:
         cdef idx_t x

@@ -14,6 +14,8 @@ cdef class Gini(ClassCriterion):
 
     def __cinit__(self, *args):
         self.slots_per_row = 8.0
+        # Sums of whole-number weights are exact, and other weights have no repetition.
+        self.margin_share = 0.0
 
     cdef double impurity_of(self, const w_t* counts, w_t weight) noexcept nogil:
         cdef double squares = 0.0

@@ -4,6 +4,7 @@ Sums are taken about the node's mean, so that targets with a large offset lose n
 digits, and a node of equal targets has an impurity of exactly zero.
 """
 
+from libc.math cimport fabs
 from libc.stdint cimport uint32_t
 from libc.string cimport memset
 
@@ -56,6 +57,7 @@ cdef class MomentCriterion(Criterion):
         cdef MomentNode* node = &self.node
         cdef idx_t n_outputs = node.n_outputs
         cdef idx_t p, k
+        cdef double impurity
         cdef double* record = node.records
         node.weight = 0.0
         for p in range(n):
@@ -67,7 +69,11 @@ cdef class MomentCriterion(Criterion):
         for k in range(n_outputs):
             self._centre_output(k, n)
         stats.weight = node.weight
-        stats.impurity = self.sum_impurity(n) / (node.weight * n_outputs)
+        impurity = self.sum_impurity(n)
+        # The score of a cut is at most the node's impurity (over its weight, where the
+        # sums are about the mean); equal cuts differ by rounding alone.
+        node.margin = 1e-12 * (impurity / node.weight if self.centred else fabs(impurity))
+        stats.impurity = impurity / (node.weight * n_outputs)
         stats.level = self.mean[0]
         return 0
 

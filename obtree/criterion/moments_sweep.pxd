@@ -14,6 +14,7 @@ from obtree.criterion.base cimport Cut, ScanLimits, is_allowed, keeps_order
 cdef struct MomentNode:
     idx_t n_outputs
     w_t weight                # of the node
+    double margin             # a cut must beat another by more; less is rounding
     double* centre            # (n_outputs) subtracted from y before summing
     double* total             # (n_outputs) sum of w (y - centre) over the node
     double* left              # (n_outputs) the same left of the current cut
@@ -71,7 +72,7 @@ cdef inline bint beats_moments(const score_t* kind, const MomentNode* node, cons
         if not numerator > score[0] * denominator:
             return False
         candidate = numerator / denominator
-    if not candidate > score[0]:
+    if not candidate > score[0] + node.margin:
         return False
     score[0] = candidate
     return True

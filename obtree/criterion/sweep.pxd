@@ -20,6 +20,7 @@ cdef struct ClassNode:
     idx_t n_slots             # n_outputs * stride
     idx_t n_padded            # n_slots, rounded up to a multiple of four; the rest is zero
     w_t weight                # of the node
+    double margin             # a cut must beat another by more; less is rounding
     w_t* total                # (n_padded) weight of each slot in the node
     w_t* left                 # (n_padded) the same left of the current cut
     int32_t* slot             # (n * n_outputs) slots of the node's rows
@@ -88,9 +89,13 @@ cdef inline void move_left(sums_t* sums, const ClassNode* node, idx_t s, w_t w) 
     node.left[s] = left + w
 
 
-cdef inline bint beats(const sums_t* sums, w_t weight_left, w_t weight_right,
+cdef inline bint beats(const sums_t* sums, w_t weight_left, w_t weight_right, double margin,
                        double* score) noexcept nogil:
-    """Whether the current cut is worth more than *score, which it then replaces."""
+    """Whether the current cut is worth more than *score, which it then replaces.
+
+    Cuts of equal worth stay in the order in which they were met, also when rounding,
+    which differs between a row of weight two and two rows, tells them apart.
+    """
     cdef double numerator, denominator, candidate
     if sums_t is GiniSums:
         # a / b > score, decided by a product: a division only for a cut that wins.
@@ -106,7 +111,7 @@ cdef inline bint beats(const sums_t* sums, w_t weight_left, w_t weight_right,
         candidate = sums.left + sums.right - sums.n_outputs * (
             xlogx(sums, weight_left) + xlogx(sums, weight_right)
         )
-    if not candidate > score[0]:
+    if not candidate > score[0] + margin:
         return False
     score[0] = candidate
     return True
@@ -120,7 +125,7 @@ cdef inline void judge_cut(sums_t* sums, const ClassNode* node, idx_t n_left, id
     cdef double score = best.score
     if not is_allowed(limits, n_left, n_right, weight_left, weight_right):
         return
-    if not beats(sums, weight_left, weight_right, &score):
+    if not beats(sums, weight_left, weight_right, node.margin, &score):
         return
     if limits.monotone != 0 and not keeps_order(
         limits, node.left[1] / weight_left, (node.total[1] - node.left[1]) / weight_right

@@ -15,6 +15,9 @@ cdef struct Hyperplane:
     w_t* weight               # n_terms weights, owned by the caller
     double threshold
     bint missing_left         # where a row goes that lacks one of the features
+    # Set by the builder: whether a training row of the node did. If none did, such a row
+    # follows the heavier child, whatever missing_left says.
+    bint missing_seen
 
 
 cdef inline double project_row(const feature_t* feature, const w_t* weight, idx_t n_terms,

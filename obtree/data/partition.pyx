@@ -71,6 +71,21 @@ cdef class SampleIndex:
         return start + self._split_by_code(<uint32_t>rank_cut, missing,
                                            plane.missing_left, rows, n)
 
+    cdef bint lacks_value(self, const Hyperplane* plane, idx_t start, idx_t end) noexcept nogil:
+        """Whether a row of the range misses one of the plane's features."""
+        cdef const ColumnView* column
+        cdef uint32_t low, high
+        cdef idx_t k
+        for k in range(plane.n_terms):
+            column = &self.view.columns[plane.feature[k]]
+            if not column.has_missing:
+                continue
+            gather_codes(self.view, plane.feature[k], self.rows + start, end - start,
+                         self._codes, &low, &high)
+            if high == column.n_values:
+                return True
+        return False
+
     cdef idx_t _split_by_code(self, uint32_t cut, uint32_t missing, bint missing_left,
                               row_t* rows, idx_t n) noexcept nogil:
         cdef idx_t p, left = 0

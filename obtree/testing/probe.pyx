@@ -252,6 +252,10 @@ cdef ScanLimits make_limits(min_samples_leaf, min_weight_leaf, monotone, lower, 
     return limits
 
 
+cdef enum:
+    MAX_BINS = 4096           # that `NodeProbe.scan` can count
+
+
 cdef class NodeProbe:
     """A criterion bound to scratch of its own, loaded with one node.
 
@@ -279,7 +283,7 @@ cdef class NodeProbe:
         self._criterion = criterion.clone()
         self._workspace = Workspace()
         self._n = at.shape[0]
-        self._criterion.bind(self._workspace, weights.shape[0])
+        self._criterion.bind(self._workspace, max(weights.shape[0], MAX_BINS))
         self._criterion.begin_tree(&at[0], self._n, &weights[0])
         self._criterion.load_node(&at[0], self._n, &weights[0], &self._stats)
 
@@ -346,6 +350,8 @@ cdef class NodeProbe:
         cdef RankColumn column
         cdef const uint8_t[::1] cells
         cdef const row_t[::1] at = self._rows
+        if high - low >= MAX_BINS:
+            raise ValueError(f"codes span {high - low + 1} bins, more than {MAX_BINS}")
         width = 4 if layout == "gathered" else (1 if high < 256 else (2 if high < 65536 else 4))
         codes = np.asarray(codes).astype(f"u{width}")
         column.width = width
@@ -358,7 +364,7 @@ cdef class NodeProbe:
         elif layout == "column":
             table = np.zeros(self._n_samples, dtype=codes.dtype)
             table[self._rows] = codes
-        elif layout == "rows":
+        elif layout == "rows" and width < 4:
             column.stride = width + 3
             table = np.zeros((self._n_samples, width + 3), dtype=np.uint8)
             table[self._rows, :width] = codes.view(np.uint8).reshape(-1, width)

@@ -25,16 +25,6 @@
 #define OBTREE_EACH8(M) M(0) M(1) M(2) M(3) M(4) M(5) M(6) M(7)
 #define OBTREE_EACH16(M) \
     OBTREE_EACH8(M) M(8) M(9) M(10) M(11) M(12) M(13) M(14) M(15)
-#ifndef OBTREE_FLIGHT
-#define OBTREE_FLIGHT 16
-#endif
-#if OBTREE_FLIGHT == 8
-#define OBTREE_EACH OBTREE_EACH8
-#elif OBTREE_FLIGHT == 12
-#define OBTREE_EACH(M) OBTREE_EACH8(M) M(8) M(9) M(10) M(11)
-#else
-#define OBTREE_EACH OBTREE_EACH16
-#endif
 
 /* Narrow: `packed` is child << shift | feature << 3 | missing_left. Sixteen rows lie
  * side by side, so feature j of a lane is x[16 * j]: x[(packed & mask) * 2]. */
@@ -108,13 +98,13 @@ static inline int is_split_wide(const obtree_wide_node *nodes, uint32_t at)
     uint32_t *under_way = scratch, *from = scratch + n_rows, *rows = from + n_rows;       \
     ptrdiff_t n_left = 0;                                                                 \
     ptrdiff_t row = 0;                                                                    \
-    for (; row + OBTREE_FLIGHT <= n_rows; row += OBTREE_FLIGHT) {                           \
-        const ptrdiff_t offset = row / OBTREE_LANES * group_stride + row % OBTREE_LANES * lane_stride; \
-        OBTREE_EACH(OBTREE_START)                                                       \
+    for (; row + OBTREE_LANES <= n_rows; row += OBTREE_LANES) {                           \
+        const ptrdiff_t offset = row / OBTREE_LANES * group_stride;                       \
+        OBTREE_EACH16(OBTREE_START)                                                       \
         for (int32_t k = 0; k < n_sure; ++k) {                                            \
-            OBTREE_EACH(OBTREE_STEP)                                                    \
+            OBTREE_EACH16(OBTREE_STEP)                                                    \
         }                                                                                 \
-        OBTREE_EACH(OBTREE_KEEP_FIRST)                                                  \
+        OBTREE_EACH16(OBTREE_KEEP_FIRST)                                                  \
     }                                                                                     \
     for (; row < n_rows; ++row) {                                                         \
         const ptrdiff_t offset = row / OBTREE_LANES * group_stride;                       \
@@ -124,12 +114,12 @@ static inline int is_split_wide(const obtree_wide_node *nodes, uint32_t at)
         const ptrdiff_t n = n_left;                                                       \
         ptrdiff_t p = 0;                                                                  \
         n_left = 0;                                                                       \
-        for (; p + OBTREE_FLIGHT <= n; p += OBTREE_FLIGHT) {                                \
-            OBTREE_EACH(OBTREE_RESUME)                                                  \
+        for (; p + OBTREE_LANES <= n; p += OBTREE_LANES) {                                \
+            OBTREE_EACH16(OBTREE_RESUME)                                                  \
             for (int32_t k = 0; k < OBTREE_STEPS; ++k) {                                  \
-                OBTREE_EACH(OBTREE_STEP)                                                \
+                OBTREE_EACH16(OBTREE_STEP)                                                \
             }                                                                             \
-            OBTREE_EACH(OBTREE_KEEP_AGAIN)                                              \
+            OBTREE_EACH16(OBTREE_KEEP_AGAIN)                                              \
         }                                                                                 \
         for (; p < n; ++p) {                                                              \
             uint32_t at0 = under_way[p];                                                  \

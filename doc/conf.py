@@ -1,0 +1,64 @@
+"""Configuration of the documentation."""
+
+import re
+
+import obtree
+
+project = "obtree"
+author = "obtree developers"
+copyright = "obtree developers"
+version = release = obtree.__version__
+
+extensions = [
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.doctest",
+    "numpydoc",
+]
+templates_path = ["_templates"]
+exclude_patterns = ["_build", "README.md", "whats_new/v*.rst"]
+default_role = "py:obj"
+nitpicky = False
+
+autosummary_generate = True
+autodoc_default_options = {
+    "members": True,
+    "inherited-members": True,
+    "exclude-members": "get_metadata_routing, set_fit_request, set_score_request",
+}
+numpydoc_show_class_members = False
+numpydoc_xref_param_type = False
+
+# Examples run as written, with NumPy 2's way of printing numbers.
+doctest_global_setup = """
+import numpy as np
+"""
+doctest_test_doctest_blocks = "default"
+
+html_theme = "pydata_sphinx_theme"
+html_title = "obtree"
+html_sidebars = {"getting_started": [], "whats_new/index": []}
+html_theme_options = {
+    "navbar_end": ["theme-switcher"],
+    "footer_start": ["copyright"],
+    "footer_end": [],
+    "show_prev_next": True,
+}
+html_show_sourcelink = False
+
+
+def mend_docstring(app, what, name, obj, options, lines):
+    """Make docstrings safe for docutils.
+
+    Methods inherited from scikit-learn refer to its own documentation, which is not at
+    hand when this one is built: such references become plain words. And a shape such as
+    ``(n_features_in_,)`` is not a link, whatever its underscore says.
+    """
+    for k, line in enumerate(lines):
+        line = re.sub(r":(?:ref|term):`([^`<]+?)\s*(?:<[^>]*>)?`", r"\1", line)
+        lines[k] = re.sub(r"\((\w+)_,\)", r"(\1\\_,)", line)
+
+
+def setup(app):
+    # After numpydoc, which has the usual priority.
+    app.connect("autodoc-process-docstring", mend_docstring, priority=900)
