@@ -99,7 +99,7 @@ cdef class ClassCriterion(Criterion):
 
     cdef void clip_value(self, double* value, double lower, double upper) noexcept nogil:
         # Monotonic constraints are for two classes; the level is the share of class 1.
-        if self.node.stride < 2:
+        if self.node.stride < 2 or lower <= value[1] <= upper:
             return
         value[1] = min(max(value[1], lower), upper)
         value[0] = 1.0 - value[1]

@@ -257,3 +257,22 @@ def list_axis_splits(name, X, y, w, n_classes=None, **limits):
             if is_allowed(name, y, w, left, n_classes, **limits):
                 splits.append((rate_split(name, y, w, left, n_classes), j, left))
     return [split for split in splits if split[0] > -np.inf]
+
+
+def find_members(tree, leaves):
+    """Which rows pass through each node, bool (n_nodes, n_rows).
+
+    `tree` needs `children_left` and `children_right` only, so any package's tree will do.
+    """
+    n_nodes = len(tree.children_left)
+    members = np.zeros((n_nodes, len(leaves)), dtype=bool)
+    members[leaves, np.arange(len(leaves))] = True
+
+    def collect(node):
+        for child in (tree.children_left[node], tree.children_right[node]):
+            if child >= 0:
+                collect(child)
+                members[node] |= members[child]
+
+    collect(0)
+    return members

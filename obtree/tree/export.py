@@ -7,9 +7,7 @@ import numpy as np
 from obtree.tree.tree import Tree
 
 
-def export_text(
-    tree, feature_names=None, class_names=None, max_depth=10, decimals=2, max_terms=6
-):
+def export_text(tree, feature_names=None, class_names=None, max_depth=10, decimals=2, max_terms=6):
     """Write a tree as indented lines, one test or leaf each.
 
     Parameters

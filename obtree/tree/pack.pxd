@@ -6,10 +6,6 @@ from libc.string cimport memcpy
 from obtree.core.dispatch cimport NarrowNode, WideNode
 from obtree.core.types cimport feature_t, idx_t
 
-# How many rows the narrow layout keeps side by side (OBTREE_LANES in traverse.h).
-cdef enum:
-    LANES = 16
-
 # Leaves of the narrow layout: bits for a class or the number of a vector.
 cdef enum:
     NUMBER_BITS = 22

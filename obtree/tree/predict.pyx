@@ -22,8 +22,16 @@ from obtree.core.dispatch cimport (
 )
 from obtree.core.types cimport X_t, idx_t
 from obtree.data.hyperplane cimport project_row
-from obtree.tree.pack cimport LANES, PackedForest, PackedView, read_leaf
-from obtree.tree.rows cimport RowView, Rows, clear_block, load_block, open_rows, prepare_block
+from obtree.tree.pack cimport PackedForest, PackedView, read_leaf
+from obtree.tree.rows cimport (
+    LANES,
+    RowView,
+    Rows,
+    clear_block,
+    load_block,
+    open_rows,
+    prepare_block,
+)
 
 from obtree.core.threads import call_detached
 from obtree.tree.path import trace_paths
@@ -33,7 +41,7 @@ cnp.import_array()
 cdef enum:
     NARROW_ROW = 64               # features: a walk touches most of such a row
     LARGE_BLOCK_BYTES = 1 << 22
-    BLOCK_BYTES = 1 << 18
+    BLOCK_BYTES = 1 << 19
     MAX_BLOCK_ROWS = 16384
     FEW_ROWS = 3                  # up to here trees are interleaved, not rows
     STACK_TREES = 128             # trees walked per call then
@@ -169,7 +177,7 @@ cdef class Predictor:
         n_workers = min(n_threads, n_blocks)
         # One buffer of 32-bit items, a slice per worker, slices on separate cache lines.
         x_size = (block_rows * view.n_features + 15) // 16 * 16
-        lists_size = (4 * block_rows + 15) // 16 * 16
+        lists_size = (4 * block_rows + 3 * LANES + 15) // 16 * 16
         cdef cnp.npy_intp size = n_workers * (x_size + lists_size)
         cdef cnp.ndarray buffer = cnp.PyArray_EMPTY(1, &size, cnp.NPY_UINT32, 0)
         cdef uint32_t* base = <uint32_t*>cnp.PyArray_DATA(buffer)

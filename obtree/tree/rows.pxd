@@ -4,6 +4,10 @@ from libc.stdint cimport int32_t, int64_t
 
 from obtree.core.types cimport X_t, idx_t
 
+# How many rows the narrow layout keeps side by side (OBTREE_LANES in traverse.h).
+cdef enum:
+    LANES = 16
+
 
 cdef struct RowView:
     idx_t n_rows

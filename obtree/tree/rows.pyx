@@ -25,10 +25,6 @@ from obtree.core.types cimport X_t, idx_t
 
 cnp.import_array()
 
-cdef enum:
-    SIDE_BY_SIDE = 16             # rows of a group, OBTREE_LANES in traverse.h
-
-
 cdef class Rows:
     """Keeps alive what `view` points into."""
 
@@ -169,8 +165,6 @@ cdef inline void put_value(void* x, idx_t at, int32_t layout, X_t value) noexcep
 cdef inline idx_t locate(const RowView* rows, idx_t row, idx_t column,
                          int32_t layout) noexcept nogil:
     """Where a block keeps one value."""
-    cdef idx_t group
     if layout != OBTREE_KEY_GROUPS:
         return row * rows.n_features + column
-    group = row // SIDE_BY_SIDE
-    return (group * rows.n_features + column) * SIDE_BY_SIDE + row % SIDE_BY_SIDE
+    return (row // LANES * rows.n_features + column) * LANES + row % LANES

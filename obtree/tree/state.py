@@ -153,7 +153,11 @@ def _check_children(arrays):
     left, right = arrays["children_left"], arrays["children_right"]
     n_nodes = left.shape[0]
     for name in ("children_left", "children_right"):
-        if (arrays[name] < -1).any() or (arrays[name] >= n_nodes).any() or (arrays[name] == 0).any():
+        if (
+            (arrays[name] < -1).any()
+            or (arrays[name] >= n_nodes).any()
+            or (arrays[name] == 0).any()
+        ):
             raise ValueError(f"{name} must be -1 or a node in 1..{n_nodes - 1}")
     if ((left == -1) != (right == -1)).any():
         raise ValueError("children_left and children_right must both be -1 at a leaf")

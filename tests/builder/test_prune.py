@@ -112,8 +112,14 @@ def test_numbering_of_nodes_does_not_matter():
     new = np.concatenate([[0], 1 + rng.permutation(n - 1)])
     old = np.argsort(new)
     state = tree_to_state(tree)
-    for name in ("threshold", "missing_go_left", "impurity", "n_node_samples",
-                 "weighted_n_node_samples", "value"):
+    for name in (
+        "threshold",
+        "missing_go_left",
+        "impurity",
+        "n_node_samples",
+        "weighted_n_node_samples",
+        "value",
+    ):
         state[name] = state[name][old]
     for name in ("children_left", "children_right"):
         children = state[name][old]

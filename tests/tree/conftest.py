@@ -44,7 +44,13 @@ def _make_tree(
         missing[node] = int(rng.integers(2))
         left[node], right[node] = len(left), len(left) + 1
         leaves += [len(left), len(left) + 1]
-        for column, filler in ((left, -1), (right, -1), (terms, []), (threshold, 0.0), (missing, 0)):
+        for column, filler in (
+            (left, -1),
+            (right, -1),
+            (terms, []),
+            (threshold, 0.0),
+            (missing, 0),
+        ):
             column.extend([filler, filler])
     n_nodes = len(left)
     new = np.concatenate([[0], 1 + rng.permutation(n_nodes - 1)]).astype(int)

@@ -362,9 +362,7 @@ def _predict_in_child(predictor, X, queue):
     queue.put(predictor.predict(X, n_threads=2).sum())
 
 
-@pytest.mark.skipif(
-    "fork" not in multiprocessing.get_all_start_methods(), reason="needs os.fork"
-)
+@pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="needs os.fork")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_threads_work_after_fork(make_rows, make_tree):
     rng = np.random.default_rng(13)

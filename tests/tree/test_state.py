@@ -137,7 +137,10 @@ CORRUPTIONS = [
     *[(name, replace(name, lambda a: a.astype(np.float32))) for name in FIELDS],
     *[(name, replace(name, lambda a: a.astype(np.uint64))) for name in FIELDS],
     *[(name, replace(name, lambda a: a[None])) for name in FIELDS],
-    *[(name, replace(name, lambda a: a.reshape(())[()] if a.size == 1 else a[0])) for name in FIELDS],
+    *[
+        (name, replace(name, lambda a: a.reshape(())[()] if a.size == 1 else a[0]))
+        for name in FIELDS
+    ],
     *[(name, replace(name, lambda a: a[:-1])) for name in FIELDS if name != "children_left"],
     *[
         (name, replace(name, lambda a: np.concatenate([a, a[:1]])))
@@ -236,9 +239,7 @@ def test_trees_are_not_made_without_arrays():
         st.tuples(
             st.sampled_from(list(FIELDS)),
             st.floats(0, 1, exclude_max=True),
-            st.one_of(
-                st.sampled_from([0, 1, 2, 3, 0x7F, 0x80, 0xFE, 0xFF]), st.integers(0, 255)
-            ),
+            st.one_of(st.sampled_from([0, 1, 2, 3, 0x7F, 0x80, 0xFE, 0xFF]), st.integers(0, 255)),
         ),
         min_size=1,
         max_size=6,

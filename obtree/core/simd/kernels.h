@@ -30,16 +30,17 @@ enum { OBTREE_FLOAT_ROWS, OBTREE_KEY_ROWS, OBTREE_KEY_GROUPS };
 
 /* A float32 as an unsigned integer in the same order: equal numbers (also 0 and -0) have
  * equal keys, NaN has the largest, and no number has a key below OBTREE_LOWEST_KEY. */
-#define OBTREE_LOWEST_KEY 0x007FFFFFu /* of minus infinity */
+#define OBTREE_LOWEST_KEY 0x00800000u /* of minus infinity */
 #define OBTREE_MISSING_KEY 0xFFFFFFFFu
 
 static inline uint32_t obtree_make_key(float value)
 {
-    const float unsigned_zero = value + 0.0f;
-    uint32_t bits;
-    memcpy(&bits, &unsigned_zero, sizeof bits);
-    bits ^= (0u - (bits >> 31)) | 0x80000000u;
-    return value != value ? OBTREE_MISSING_KEY : bits;
+    uint32_t bits, size, sign;
+    memcpy(&bits, &value, sizeof bits);
+    size = bits & 0x7FFFFFFFu;
+    sign = 0u - (bits >> 31);
+    /* Integers throughout, so that loops over it become vector code. */
+    return (0x80000000u + ((size ^ sign) - sign)) | (0u - (uint32_t)(size > 0x7F800000u));
 }
 
 typedef struct {
@@ -90,7 +91,7 @@ typedef struct {
                             ptrdiff_t n, int32_t *spare);
 
     /* found[r] = slot of the leaf that row r of a block reaches. Every row takes n_sure
-     * steps before any is looked at. `scratch` holds 3 * n_rows. Narrow nodes take a block
+     * steps before any is looked at. `scratch` holds 3 * (n_rows + 16). Narrow nodes take a block
      * of OBTREE_KEY_GROUPS, wide ones of OBTREE_FLOAT_ROWS. */
     void (*traverse_narrow)(const obtree_narrow_node *nodes, const uint32_t *x, ptrdiff_t n_rows,
                             ptrdiff_t n_features, int32_t shift, uint32_t mask, int32_t n_sure,

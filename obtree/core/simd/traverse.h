@@ -21,6 +21,7 @@
 
 #define OBTREE_LANES 16
 #define OBTREE_STEPS 4 /* between two compactions */
+#define OBTREE_FEW 3   /* rows that are walked one by one at the end */
 
 #define OBTREE_EACH8(M) M(0) M(1) M(2) M(3) M(4) M(5) M(6) M(7)
 #define OBTREE_EACH16(M) \
@@ -92,10 +93,21 @@ static inline int is_split_wide(const obtree_wide_node *nodes, uint32_t at)
         n_left += OBTREE_IS_SPLIT(nodes, at);                     \
     }
 
+/* Fill up the last sixteen with copies of the last row: its leaf is then found, and
+ * written, several times over, which costs less than walking the rest row by row. */
+#define OBTREE_REPEAT_LAST()                     \
+    for (; n % OBTREE_LANES != 0; ++n) {         \
+        under_way[n] = under_way[n - 1];         \
+        from[n] = from[n - 1];                   \
+        rows[n] = rows[n - 1];                   \
+    }
+
 /* The loop over one block. Groups of sixteen rows are `group_stride` floats apart, rows
  * of a group `lane_stride`; the rows of an incomplete group join the lists at the root. */
 #define OBTREE_WALK()                                                                     \
-    uint32_t *under_way = scratch, *from = scratch + n_rows, *rows = from + n_rows;       \
+    uint32_t *under_way = scratch;                                                        \
+    uint32_t *from = under_way + n_rows + OBTREE_LANES;                                   \
+    uint32_t *rows = from + n_rows + OBTREE_LANES;                                        \
     ptrdiff_t n_left = 0;                                                                 \
     ptrdiff_t row = 0;                                                                    \
     for (; row + OBTREE_LANES <= n_rows; row += OBTREE_LANES) {                           \
@@ -111,9 +123,12 @@ static inline int is_split_wide(const obtree_wide_node *nodes, uint32_t at)
         OBTREE_KEEP(1, (uint32_t)(offset + row % OBTREE_LANES * lane_stride), row)        \
     }                                                                                     \
     while (n_left > 0) {                                                                  \
-        const ptrdiff_t n = n_left;                                                       \
+        ptrdiff_t n = n_left;                                                             \
         ptrdiff_t p = 0;                                                                  \
         n_left = 0;                                                                       \
+        if (n % OBTREE_LANES > OBTREE_FEW) {                                              \
+            OBTREE_REPEAT_LAST()                                                          \
+        }                                                                                 \
         for (; p + OBTREE_LANES <= n; p += OBTREE_LANES) {                                \
             OBTREE_EACH16(OBTREE_RESUME)                                                  \
             for (int32_t k = 0; k < OBTREE_STEPS; ++k) {                                  \
@@ -224,21 +239,22 @@ static void traverse_trees(const obtree_narrow_node *nodes, const int64_t *start
     }
 }
 
-/* Part of a row of X to float32, contiguous. */
+/* Part of a row of X to float32, contiguous. The first loop is the one that compilers turn
+ * into vector code; the other takes any stride and alignment. */
 #define OBTREE_CONVERT(NAME, TYPE)                                                           \
-    static inline void NAME(const char *source, ptrdiff_t stride, ptrdiff_t n, float *to)    \
+    static void NAME(const char *source, ptrdiff_t stride, ptrdiff_t n, float *restrict to)  \
     {                                                                                        \
-        TYPE value;                                                                          \
-        if (stride == (ptrdiff_t)sizeof value) {                                             \
+        if (stride == (ptrdiff_t)sizeof(TYPE) && (uintptr_t)source % sizeof(TYPE) == 0) {    \
+            const TYPE *values = (const TYPE *)source;                                       \
             for (ptrdiff_t j = 0; j < n; ++j) {                                              \
-                memcpy(&value, source + j * (ptrdiff_t)sizeof value, sizeof value);          \
-                to[j] = (float)value;                                                        \
+                to[j] = (float)values[j];                                                    \
             }                                                                                \
-        } else {                                                                             \
-            for (ptrdiff_t j = 0; j < n; ++j) {                                              \
-                memcpy(&value, source + j * stride, sizeof value);                           \
-                to[j] = (float)value;                                                        \
-            }                                                                                \
+            return;                                                                          \
+        }                                                                                    \
+        for (ptrdiff_t j = 0; j < n; ++j) {                                                  \
+            TYPE value;                                                                      \
+            memcpy(&value, source + j * stride, sizeof value);                               \
+            to[j] = (float)value;                                                            \
         }                                                                                    \
     }
 
@@ -266,7 +282,7 @@ static inline void convert_values(const char *source, int32_t type, ptrdiff_t st
 }
 
 /* keys[j] = key of values[j]; whether one is missing. */
-static inline uint32_t make_keys(const float *values, ptrdiff_t n, uint32_t *keys)
+static uint32_t make_keys(const float *restrict values, ptrdiff_t n, uint32_t *restrict keys)
 {
     uint32_t missing = 0;
     for (ptrdiff_t j = 0; j < n; ++j) {
