@@ -122,14 +122,14 @@ cdef class TreeBuilder:
         self.result.plane.missing_left = False
         if self.splitter.node_split(&task, &self.result) != FOUND:
             return -1
+        self.result.plane.missing_seen = self.index.lacks_value(&self.result.plane, open.start,
+                                                                open.end)
         pos = self.index.split(&self.result.plane, self.result.rank_cut, open.start, open.end)
         # The partition is the truth: a side that came out too small is no split.
         if (pos - open.start < self.rule.min_samples_leaf
                 or open.end - pos < self.rule.min_samples_leaf
                 or pos == open.start or pos == open.end):
             return -1
-        self.result.plane.missing_seen = self.index.lacks_value(&self.result.plane, open.start,
-                                                                open.end)
         left.start = open.start
         left.end = pos
         right.start = pos

@@ -187,7 +187,8 @@ def cut_branches(tree, collapsed):
     n_terms = np.where(is_leaf, 0, np.diff(tree.term_ptr)[kept])
     term_ptr = np.concatenate([[0], np.cumsum(n_terms)])
     # Terms of the kept splits, in order: where each starts, plus 0, 1, ... within it.
-    terms = np.repeat(tree.term_ptr[kept] - term_ptr[:len(kept)], n_terms) + np.arange(n_terms.sum())
+    shift = tree.term_ptr[kept] - term_ptr[:len(kept)]
+    terms = np.repeat(shift, n_terms) + np.arange(n_terms.sum())
     return Tree.from_arrays(
         n_features=tree.n_features,
         n_classes=tree.n_classes,

@@ -72,7 +72,7 @@ cdef class SampleIndex:
                                            plane.missing_left, rows, n)
 
     cdef bint lacks_value(self, const Hyperplane* plane, idx_t start, idx_t end) noexcept nogil:
-        """Whether a row of the range misses one of the plane's features."""
+        """Whether a row of a node, not split yet, misses one of the plane's features."""
         cdef const ColumnView* column
         cdef uint32_t low, high
         cdef idx_t k

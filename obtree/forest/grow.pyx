@@ -154,6 +154,7 @@ cdef class GrowthWorker:
         """Fill the builder's row weights: bootstrap, sample and class weights."""
         cdef idx_t n = self._job._dataset.view.n_samples
         cdef w_t* weight = self._builder.index.weight
+        cdef w_t total = 0.0
         cdef idx_t i
         if self._job._n_bootstrap > 0:
             draw_bootstrap(self._seeds[t], n, self._job._n_bootstrap, weight)
@@ -167,6 +168,10 @@ cdef class GrowthWorker:
         if self._sample_weight != NULL:
             for i in range(n):
                 weight[i] *= self._sample_weight[i]
+                total += weight[i]
+            if total == 0.0:
+                # A bag without a single row that weighs anything: take all rows instead.
+                memcpy(weight, self._sample_weight, n * sizeof(w_t))
 
     cdef object _finish(self):
         """The grown nodes as a Tree."""

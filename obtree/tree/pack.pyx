@@ -21,7 +21,7 @@ from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
 from obtree.core.dispatch cimport NarrowNode, WideNode, obtree_make_key
-from obtree.core.types cimport feature_t, idx_t
+from obtree.core.types cimport idx_t
 
 cdef enum:
     FAMILY = 7                    # pairs kept together: three generations, two cache lines

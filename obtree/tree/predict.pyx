@@ -1,10 +1,9 @@
 """Routing rows through trees, and combining what the leaves hold.
 
-Rows are cut into blocks. A block is converted to float32 once, goes through every tree
-while it stays in the second-level cache, and adds up in its own rows of the result:
-trees always add in index order, so the number of threads changes nothing. Loops over
-blocks run in parallel; a block allocates nothing. One row, or a few, take a path of
-their own that keeps several trees in flight instead of several rows.
+Rows are cut into blocks. A block is converted once, goes through every tree, and adds up
+in its own rows of the result: trees always add in index order, so the number of threads
+changes nothing. Loops over blocks run in parallel; a block allocates nothing. One row, or
+a few, take a path of their own that keeps several trees in flight instead of several rows.
 """
 
 import numpy as np

@@ -75,9 +75,8 @@ def test_balancing_makes_the_drawn_classes_weigh_the_same(n_outputs):
     expected = drawn.copy()
     for k in range(n_outputs):
         counts = np.bincount(codes[:, k], weights=drawn, minlength=4)
-        present = counts[counts > 0]
-        share = np.divide(drawn.sum(), len(present) * counts, where=counts > 0)
-        expected *= share[codes[:, k]]
+        n_present = np.count_nonzero(counts)
+        expected *= drawn.sum() / (n_present * np.maximum(counts, 1))[codes[:, k]]
     np.testing.assert_allclose(weight[drawn > 0], expected[drawn > 0], rtol=1e-12)
     assert np.all(weight[drawn == 0] == 0)
     if n_outputs == 1:

@@ -1,0 +1,120 @@
+"""What is installed, and that the tests see it and not the sources."""
+
+import re
+import subprocess
+import sys
+from importlib.metadata import files, version
+from pathlib import Path
+
+import pytest
+
+import obtree
+
+ROOT = Path(__file__).resolve().parents[2]
+SOURCE = ROOT / "obtree"
+PUBLIC_PXD = [
+    "obtree/__init__.pxd",
+    "obtree/core/__init__.pxd",
+    "obtree/core/memory.pxd",
+    "obtree/core/random.pxd",
+    "obtree/core/sort.pxd",
+    "obtree/core/types.pxd",
+    "obtree/criterion/__init__.pxd",
+    "obtree/criterion/base.pxd",
+    "obtree/criterion/classes.pxd",
+    "obtree/criterion/moments.pxd",
+    "obtree/criterion/moments_sweep.pxd",
+    "obtree/criterion/sweep.pxd",
+    "obtree/data/__init__.pxd",
+    "obtree/data/dataset.pxd",
+    "obtree/data/encode.pxd",
+    "obtree/data/hyperplane.pxd",
+    "obtree/data/partition.pxd",
+    "obtree/splitter/__init__.pxd",
+    "obtree/splitter/axis.pxd",
+    "obtree/splitter/base.pxd",
+    "obtree/splitter/candidates.pxd",
+    "obtree/tree/__init__.pxd",
+]
+
+
+@pytest.fixture(scope="module")
+def installed():
+    """Names of the installed files of the package."""
+    names = [str(path).replace("\\", "/") for path in files("obtree") or []]
+    names = [name for name in names if name.startswith("obtree/") and "__pycache__" not in name]
+    if not any(name.endswith(".pxd") for name in names):
+        pytest.skip("an editable install lists no files")
+    return names
+
+
+def test_public_declarations_are_installed(installed):
+    assert sorted(name for name in installed if name.endswith(".pxd")) == PUBLIC_PXD
+
+
+def test_public_declarations_need_nothing_that_is_not_installed(installed):
+    # Another package can only cimport what it finds.
+    folder = Path(obtree.__file__).parent.parent
+    for name in PUBLIC_PXD:
+        text = (folder / name).read_text(encoding="utf-8")
+        for module in re.findall(r"^(?:from|cimport)\s+(obtree[\w.]*)", text, re.MULTILINE):
+            assert module.replace(".", "/") + ".pxd" in installed, f"{name} cimports {module}"
+
+
+@pytest.mark.skipif(not SOURCE.exists(), reason="no sources here")
+def test_every_source_is_installed(installed):
+    extensions = {
+        re.sub(r"\.[^/]*$", "", name) for name in installed if name.endswith((".so", ".pyd"))
+    }
+    for path in sorted(SOURCE.rglob("*")):
+        name = path.relative_to(ROOT).as_posix()
+        if "__pycache__" in name:
+            continue
+        if path.suffix == ".py":
+            assert name in installed
+        elif path.suffix == ".pyx":
+            assert name.removesuffix(".pyx") in extensions
+
+
+def test_nothing_else_is_installed(installed):
+    suffixes = {Path(name).suffix for name in installed}
+    assert suffixes <= {".py", ".pxd", ".so", ".pyd"}
+    assert not [name for name in installed if "/tests/" in name]
+
+
+def test_the_installed_package_is_tested():
+    assert Path(obtree.__file__).parent != SOURCE
+
+
+@pytest.mark.skipif(not SOURCE.exists(), reason="no sources here")
+@pytest.mark.parametrize("command", [["-m", "pytest"], ["-P", "-m", "pytest"]])
+def test_pytest_in_the_root_tests_the_installed_package(command):
+    test = f"{Path(__file__).relative_to(ROOT)}::test_the_installed_package_is_tested"
+    result = subprocess.run(
+        [sys.executable, *command, "-q", "-p", "no:cacheprovider", test],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert result.returncode == 0, result.stdout
+
+
+def test_one_version():
+    assert obtree.__version__ == version("obtree")
+    if SOURCE.exists():
+        project = re.search(
+            r"^\s*version: '([^']+)'", (ROOT / "meson.build").read_text(), re.MULTILINE
+        )
+        assert project[1] == obtree.__version__
+        assert 'dynamic = ["version"]' in (ROOT / "pyproject.toml").read_text()
+
+
+def test_public_names():
+    for name in obtree.__all__:
+        assert getattr(obtree, name) is not None
+
+
+def test_importing_the_package_does_not_import_the_test_helpers():
+    code = "import obtree, sys; sys.exit(any(m.startswith('obtree.testing') for m in sys.modules))"
+    assert subprocess.run([sys.executable, "-P", "-c", code], check=False).returncode == 0
