@@ -52,9 +52,10 @@ def read_cython(text):
                 yield part.split(" as ")[0].strip(), []
             continue
         names = re.sub(r"#[^\n]*", "", match["names"].strip("()"))
-        yield match["module"], [
-            name.split(" as ")[0].strip() for name in names.split(",") if name.strip()
-        ]
+        yield (
+            match["module"],
+            [name.split(" as ")[0].strip() for name in names.split(",") if name.strip()],
+        )
 
 
 def read_python(text):
@@ -118,7 +119,9 @@ def find_openmp_modules(text):
         for match in re.finditer(r"^(\w+) = \[([^\]]*)\]", text, re.MULTILINE)
     }
     found = set()
-    loop = re.compile(r"^foreach \w+ : (\w+|\[[^\]]*\])\n(.*?)^endforeach", re.DOTALL | re.MULTILINE)
+    loop = re.compile(
+        r"^foreach \w+ : (\w+|\[[^\]]*\])\n(.*?)^endforeach", re.DOTALL | re.MULTILINE
+    )
     for match in loop.finditer(text):
         if "openmp_dep" in match[2]:
             found |= set(lists.get(match[1]) or re.findall(r"'(\w+)'", match[1]))

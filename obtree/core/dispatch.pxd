@@ -28,7 +28,8 @@ cdef extern from "simd/kernels.h":
     ctypedef struct Kernels "obtree_kernels":
         const char* name
         void (*gather_codes)(const void* codes, int32_t width, const int32_t* rows,
-                             Py_ssize_t n, uint32_t* out, uint32_t* low, uint32_t* high) noexcept nogil
+                             Py_ssize_t n, uint32_t* out, uint32_t* low,
+                             uint32_t* high) noexcept nogil
         void (*gather_strided)(const void* codes, int32_t width, Py_ssize_t stride,
                                const int32_t* rows, Py_ssize_t n, uint32_t* out,
                                uint32_t* low, uint32_t* high) noexcept nogil
@@ -42,8 +43,18 @@ cdef extern from "simd/kernels.h":
                              double* bins) noexcept nogil
         Py_ssize_t (*sweep_gini)(double* bins, Py_ssize_t n_bins, Py_ssize_t n_slots,
                                  const double* total, double* left, double weight,
-                                 double squares, double min_weight, double* score,
-                                 uint32_t* low_key, uint32_t* high_key) noexcept nogil
+                                 double squares, double min_weight, double margin,
+                                 double* score, uint32_t* low_key,
+                                 uint32_t* high_key) noexcept nogil
+        void (*fill_counts)(const void* codes, int32_t width, Py_ssize_t stride,
+                            const int32_t* rows, Py_ssize_t n, uint32_t low,
+                            const uint32_t* packed, Py_ssize_t n_slots,
+                            uint32_t* counts) noexcept nogil
+        Py_ssize_t (*sweep_gini_counts)(uint32_t* bins, Py_ssize_t n_bins, Py_ssize_t n_slots,
+                                        const double* total, double* left, double weight,
+                                        double squares, double min_weight, double margin,
+                                        double* score, uint32_t* low_key,
+                                        uint32_t* high_key) noexcept nogil
         void (*sort_codes)(const uint32_t* codes, Py_ssize_t n, uint32_t low, uint32_t high,
                            uint64_t* words, uint64_t* spare) noexcept nogil
         void (*sort_words)(uint64_t* words, Py_ssize_t n, uint64_t* spare) noexcept nogil

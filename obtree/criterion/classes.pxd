@@ -12,6 +12,9 @@ cdef class ClassCriterion(Criterion):
     cdef object _n_classes            # int64 (n_outputs,)
     cdef const int32_t* _y
     cdef ClassNode node
+    cdef bint whole_weights           # every weight of the tree is a whole number
+    cdef bint packs                   # ... and small enough to share a word with the class
+    cdef uint32_t* packed             # (n) class and weight << 16 of the node's rows
     cdef w_t* bins                    # (n_bins * n_padded) weights, zero between calls
     cdef uint32_t* bin_rows           # (n_bins) rows, zero between calls
     cdef idx_t max_bins

@@ -7,6 +7,7 @@ gives bit for bit what two equal rows give.
 
 import numpy as np
 
+from libc.math cimport floor
 from libc.stdint cimport int32_t, uint32_t
 from libc.string cimport memset
 
@@ -55,11 +56,28 @@ cdef class ClassCriterion(Criterion):
         self.node.left = <w_t*>workspace.take(n_padded, sizeof(w_t))
         self.node.slot = <int32_t*>workspace.take(max_rows * self.n_outputs, sizeof(int32_t))
         self.node.w = <w_t*>workspace.take(max_rows, sizeof(w_t))
+        self.packed = <uint32_t*>workspace.take(max_rows, sizeof(uint32_t))
         self.max_bins = max(256, MAX_BINS_BYTES // (n_padded * <idx_t>sizeof(w_t)))
         self.max_bins = min(self.max_bins, max_rows + 1)
         self.bins = <w_t*>workspace.take(self.max_bins * n_padded, sizeof(w_t))
         self.bin_rows = <uint32_t*>workspace.take(self.max_bins, sizeof(uint32_t))
         self.clear_bins(self.max_bins)
+        return 0
+
+    cdef int begin_tree(self, const row_t* rows, idx_t n, const w_t* weight) except -1 nogil:
+        """Find out whether the weights are whole numbers, as those of a bootstrap are."""
+        cdef idx_t p
+        cdef w_t total = 0.0, w
+        self.whole_weights = True
+        self.packs = self.n_outputs == 1 and self.node.stride <= 65536
+        for p in range(n):
+            w = weight[rows[p]]
+            total += w
+            if w != floor(w):
+                self.whole_weights = False
+            if w > 65535.0:
+                self.packs = False
+        self.packs = self.packs and self.whole_weights and total < 2147483647.0
         return 0
 
     cdef int load_node(self, const row_t* rows, idx_t n, const w_t* weight,
@@ -77,6 +95,8 @@ cdef class ClassCriterion(Criterion):
                 slot = self._y[rows[p]]
                 node.slot[p] = slot
                 node.total[slot] += w
+                if self.packs:
+                    self.packed[p] = <uint32_t>slot | (<uint32_t>w << 16)
                 continue
             for k in range(node.n_outputs):
                 slot = <int32_t>(k * node.stride) + self._y[rows[p] * node.n_outputs + k]

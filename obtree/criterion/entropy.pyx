@@ -4,7 +4,7 @@ x log x is needed twice for every row that crosses a cut. With whole-number weig
 x is a small integer, so the values are looked up; other weights take the logarithm.
 """
 
-from libc.math cimport floor, log
+from libc.math cimport log
 from libc.stdint cimport uint64_t
 
 from obtree.core.memory cimport Workspace
@@ -42,12 +42,8 @@ cdef class Entropy(ClassCriterion):
 
     cdef int begin_tree(self, const row_t* rows, idx_t n, const w_t* weight) except -1 nogil:
         """Use the table when every weight is a whole number."""
-        cdef idx_t p
-        self._sums.n_table = self._n_table
-        for p in range(n):
-            if weight[rows[p]] != floor(weight[rows[p]]):
-                self._sums.n_table = 0
-                break
+        ClassCriterion.begin_tree(self, rows, n, weight)
+        self._sums.n_table = self._n_table if self.whole_weights else 0
         return 0
 
     cdef double impurity_of(self, const w_t* counts, w_t weight) noexcept nogil:

@@ -1,9 +1,9 @@
 """Gini impurity: the chance that two rows drawn from a node differ in class."""
 
-from libc.stdint cimport uint64_t
+from libc.stdint cimport uint32_t, uint64_t
 
 from obtree.core.dispatch cimport kernels
-from obtree.core.types cimport idx_t, w_t
+from obtree.core.types cimport idx_t, row_t, w_t
 from obtree.criterion.base cimport Cut, RankColumn, ScanLimits
 from obtree.criterion.classes cimport ClassCriterion
 from obtree.criterion.sweep cimport GiniSums, reset_sums, sweep_bins, sweep_words
@@ -14,8 +14,12 @@ cdef class Gini(ClassCriterion):
 
     def __cinit__(self, *args):
         self.slots_per_row = 8.0
-        # Sums of whole-number weights are exact, and other weights have no repetition.
-        self.margin_share = 0.0
+
+    cdef int begin_tree(self, const row_t* rows, idx_t n, const w_t* weight) except -1 nogil:
+        """Allow for rounding, unless all weights are whole numbers, whose sums are exact."""
+        ClassCriterion.begin_tree(self, rows, n, weight)
+        self.margin_share = 0.0 if self.whole_weights else 1e-12
+        return 0
 
     cdef double impurity_of(self, const w_t* counts, w_t weight) noexcept nogil:
         cdef double squares = 0.0
@@ -34,15 +38,31 @@ cdef class Gini(ClassCriterion):
                          const ScanLimits* limits, Cut* best) except -1 nogil:
         cdef GiniSums sums
         cdef idx_t n_found
-        self.fill_bins(column, n)
         if self.n_outputs == 1 and limits.min_samples_leaf <= 1 and limits.monotone == 0:
-            reset_sums(&sums, &self.node)
-            return kernels().sweep_gini(
-                self.bins, n_bins, self.node.n_padded, self.node.total, self.node.left,
-                self.node.weight, sums.squares, limits.min_weight_leaf, &best.score,
-                &best.low_key, &best.high_key,
-            )
+            return self._scan_quickly(column, n, n_bins, limits, best)
+        self.fill_bins(column, n)
         n_found = sweep_bins(&sums, &self.node, self.bins, self.count_rows(column, n, limits),
                              n, n_bins, limits, best)
         self.clear_bins(n_bins)
         return n_found
+
+    cdef idx_t _scan_quickly(self, const RankColumn* column, idx_t n, idx_t n_bins,
+                             const ScanLimits* limits, Cut* best) noexcept nogil:
+        """The usual case, by vectors; counts when the weights allow it."""
+        cdef GiniSums sums
+        reset_sums(&sums, &self.node)
+        if self.packs:
+            kernels().fill_counts(column.codes, column.width, column.stride, column.rows, n,
+                                  column.low, self.packed, self.node.n_padded,
+                                  <uint32_t*>self.bins)
+            return kernels().sweep_gini_counts(
+                <uint32_t*>self.bins, n_bins, self.node.n_padded, self.node.total,
+                self.node.left, self.node.weight, sums.squares, limits.min_weight_leaf,
+                self.node.margin, &best.score, &best.low_key, &best.high_key,
+            )
+        self.fill_bins(column, n)
+        return kernels().sweep_gini(
+            self.bins, n_bins, self.node.n_padded, self.node.total, self.node.left,
+            self.node.weight, sums.squares, limits.min_weight_leaf, self.node.margin,
+            &best.score, &best.low_key, &best.high_key,
+        )

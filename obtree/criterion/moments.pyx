@@ -86,14 +86,14 @@ cdef class MomentCriterion(Criterion):
         # target as its mean.
         cdef y_t first = record[1 + k]
         cdef double mean = 0.0, total = 0.0, centre
-        cdef idx_t p
-        for p in range(n):
+        cdef idx_t _p
+        for _p in range(n):
             mean += record[0] * (record[1 + k] - first)
             record += width
         mean = first + mean / node.weight
         centre = mean if self.centred else 0.0
         record = node.records
-        for p in range(n):
+        for _p in range(n):
             record[1 + k] = record[0] * (record[1 + k] - centre)
             total += record[1 + k]
             record += width
@@ -105,8 +105,8 @@ cdef class MomentCriterion(Criterion):
         """Sum over rows and outputs of w (y - mean)^2."""
         cdef const double* record = self.node.records
         cdef double total = 0.0
-        cdef idx_t p, k
-        for p in range(n):
+        cdef idx_t _p, k
+        for _p in range(n):
             for k in range(1, 1 + self.n_outputs):
                 total += record[k] * record[k] / record[0]
             record += 1 + self.n_outputs

@@ -63,8 +63,9 @@ cdef inline bint beats_moments(const score_t* kind, const MomentNode* node, cons
     else:
         for k in range(node.n_outputs):
             right = node.total[k] - left[k]
-            # A child whose targets are all zero has no logarithm: not a cut.
-            if left[k] <= 0.0 or right <= 0.0:
+            # A child whose targets are all zero has no logarithm: not a cut. What is left
+            # of a difference of two sums may be rounding.
+            if min(left[k], right) <= 1e-12 * node.total[k]:
                 return False
             candidate += left[k] * log(left[k] / weight_left) + right * log(right / weight_right)
     if score_t is not PoissonScore:
@@ -179,9 +180,9 @@ cdef inline void scan_moment_words(const score_t* kind, const MomentNode* node,
 
 
 cdef inline idx_t scan_moment_bins(const score_t* kind, const MomentNode* node,
-                                  const double* bins, const uint32_t* bin_rows, idx_t n,
-                                  idx_t n_bins, const ScanLimits* limits,
-                                  Cut* best) noexcept nogil:
+                                   const double* bins, const uint32_t* bin_rows, idx_t n,
+                                   idx_t n_bins, const ScanLimits* limits,
+                                   Cut* best) noexcept nogil:
     """`sweep_moment_bins`, likewise."""
     cdef MomentNode one
     cdef double left, total

@@ -21,8 +21,8 @@ cdef class Poisson(MomentCriterion):
         """Sum over rows and outputs of w y log(y / mean)."""
         cdef const double* record = self.node.records
         cdef double total = 0.0
-        cdef idx_t p, k
-        for p in range(n):
+        cdef idx_t _p, k
+        for _p in range(n):
             for k in range(self.n_outputs):
                 if record[1 + k] > 0.0:
                     total += record[1 + k] * log(record[1 + k] / (record[0] * self.mean[k]))

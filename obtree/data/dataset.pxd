@@ -25,7 +25,7 @@ cdef struct ColumnView:
 cdef struct DataView:
     idx_t n_samples
     idx_t n_features
-    const ColumnView* columns # n_features
+    const ColumnView* columns  # n_features
     const X_t* X              # X[i * row_stride + j * col_stride]; NULL when not kept
     idx_t row_stride
     idx_t col_stride

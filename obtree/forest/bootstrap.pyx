@@ -21,10 +21,10 @@ cdef enum:
 cdef void draw_bootstrap(uint64_t seed, idx_t n_samples, idx_t n_draws,
                          w_t* weight) noexcept nogil:
     cdef RandState rng
-    cdef idx_t k
+    cdef idx_t _k
     seed_state(&rng, seed, BOOTSTRAP_STREAM)
     memset(weight, 0, n_samples * sizeof(w_t))
-    for k in range(n_draws):
+    for _k in range(n_draws):
         weight[bounded(&rng, n_samples)] += 1.0
 
 

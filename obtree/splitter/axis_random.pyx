@@ -10,7 +10,7 @@ from libc.stdint cimport uint32_t
 
 from obtree.core.random cimport bounded, uniform
 from obtree.core.sort cimport make_word
-from obtree.core.types cimport X_t, idx_t
+from obtree.core.types cimport idx_t
 from obtree.criterion.base cimport Cut, ScanLimits
 from obtree.data.dataset cimport ColumnView, find_value, read_value
 from obtree.splitter.axis cimport AxisSplitter

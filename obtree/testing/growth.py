@@ -32,9 +32,21 @@ def bind_criterion(name, y, n_classes=None):
     return make_criterion(name, np.ascontiguousarray(y, dtype=np.int32), n_classes)
 
 
-def grow_forest(X, y, criterion="gini", *, splitter="axis", seeds=(1,), sample_weight=None,
-                n_classes=None, n_bootstrap=0, balance_subsample=False, n_threads=1,
-                keep_rows=False, **rule):
+def grow_forest(
+    X,
+    y,
+    criterion="gini",
+    *,
+    splitter="axis",
+    seeds=(1,),
+    sample_weight=None,
+    n_classes=None,
+    n_bootstrap=0,
+    balance_subsample=False,
+    n_threads=1,
+    keep_rows=False,
+    **rule,
+):
     """Grow one tree for each seed, all features as candidates unless the rule says otherwise.
 
     Returns

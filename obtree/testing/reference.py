@@ -4,6 +4,8 @@ Each function is written for reading, with NumPy or plain Python, and shares not
 with the code it checks.
 """
 
+from itertools import pairwise
+
 import numpy as np
 
 MASK = 2**64 - 1
@@ -209,8 +211,19 @@ def rate_split(name, y, w, left, n_classes=None):
     )
 
 
-def is_allowed(name, y, w, left, n_classes=None, *, min_samples_leaf=1, min_weight_leaf=0.0,
-               monotone=0, lower=-np.inf, upper=np.inf):
+def is_allowed(
+    name,
+    y,
+    w,
+    left,
+    n_classes=None,
+    *,
+    min_samples_leaf=1,
+    min_weight_leaf=0.0,
+    monotone=0,
+    lower=-np.inf,
+    upper=np.inf,
+):
     """Whether a split of the node's rows respects the limits."""
     sides = left, ~left
     if min(np.sum(side) for side in sides) < max(min_samples_leaf, 1):
@@ -229,7 +242,7 @@ def list_cuts(name, codes, y, w, n_classes=None, **limits):
     """Every allowed cut of a column of ranks: list of (quality, last left, first right)."""
     present = np.unique(codes)
     cuts = []
-    for low, high in zip(present[:-1], present[1:], strict=True):
+    for low, high in pairwise(present):
         left = codes <= low
         if is_allowed(name, y, w, left, n_classes, **limits):
             quality = rate_split(name, y, w, left, n_classes)

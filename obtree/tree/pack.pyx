@@ -123,7 +123,8 @@ def count_sure_steps(tree, depth):
     """Steps before the walk first looks for rows that have arrived, by training weights."""
     leaf = tree.children_left == -1
     reached = np.cumsum(np.bincount(depth[leaf], weights=tree.weighted_n_node_samples[leaf]))
-    return int(np.searchsorted(reached, SURE_QUANTILE * reached[-1])) if reached[-1] > 0 else 0
+    total = reached[len(reached) - 1]
+    return int(np.searchsorted(reached, SURE_QUANTILE * total)) if total > 0 else 0
 
 
 cdef class PackedForest:
@@ -164,12 +165,12 @@ cdef class PackedForest:
         start = np.zeros(len(trees) + 1, dtype=np.int64)
         start[1:] = np.cumsum([(tree.node_count + 8) // 8 * 8 for tree in trees])
         item = sizeof(NarrowNode) if self.view.narrow else sizeof(WideNode)
-        buffer = np.zeros(int(start[-1]) * item + 64, dtype=np.uint8)
+        buffer = np.zeros(int(start[len(trees)]) * item + 64, dtype=np.uint8)
         lead = -buffer.ctypes.data % 64
         self._nodes = buffer[lead:]
         self._start = start
         self._n_sure = np.zeros(len(trees), dtype=np.int32)
-        self._node_id = np.zeros(int(start[-1]), dtype=np.int32)
+        self._node_id = np.zeros(int(start[len(trees)]), dtype=np.int32)
         self._vector_start = np.zeros(len(trees) + 1, dtype=np.int64)
         self.view.start = &self._start[0]
         self.view.n_sure = &self._n_sure[0]

@@ -18,9 +18,7 @@ def test_unseen_missing_values_follow_the_heavier_child(splitter, max_leaf_nodes
     X[:3, 2] = np.nan  # seen in some nodes only
     y = (X[:, 0] > 0.8).astype(int) ^ (X[:, 1] < -1)
     weight = rng.random(150) + 0.1 if weighted else np.ones(150)
-    tree = grow_tree(
-        X, y, splitter=splitter, sample_weight=weight, max_leaf_nodes=max_leaf_nodes
-    )
+    tree = grow_tree(X, y, splitter=splitter, sample_weight=weight, max_leaf_nodes=max_leaf_nodes)
     members = find_members(tree, route_rows(tree, X))
     inner = np.flatnonzero(tree.children_left >= 0)
     n_left = 0

@@ -71,8 +71,10 @@ def test_depth_zero_and_no_limit():
     full = grow_tree(X, y)
     assert np.all(
         (full.impurity[full.children_left < 0] == 0)
-        | [len(np.unique(X[rows], axis=0)) == 1
-           for rows in find_members(full, route_rows(full, X))[full.children_left < 0]]
+        | [
+            len(np.unique(X[rows], axis=0)) == 1
+            for rows in find_members(full, route_rows(full, X))[full.children_left < 0]
+        ]
     )
 
 
@@ -107,7 +109,7 @@ def test_best_first_takes_the_best_split_next():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 3)).astype(np.float32)
     y = X[:, 0] + X[:, 1] ** 2 + rng.normal(size=300) * 0.1
-    losses = []
+    losses, before = [], None
     for n_leaves in range(2, 12):
         tree = grow_tree(X, y, "squared_error", max_leaf_nodes=n_leaves)
         assert tree.n_leaves == n_leaves
@@ -124,9 +126,7 @@ def test_children_stand_side_by_side_after_their_parent():
     for rule in ({}, {"max_leaf_nodes": 20}):
         tree = grow_tree(X, y, **rule)
         inner = np.flatnonzero(tree.children_left >= 0)
-        np.testing.assert_array_equal(
-            tree.children_right[inner], tree.children_left[inner] + 1
-        )
+        np.testing.assert_array_equal(tree.children_right[inner], tree.children_left[inner] + 1)
         assert np.all(tree.children_left[inner] > inner)
         assert np.all(tree.threshold[tree.children_left < 0] == 0.0)
         assert len(tree.term_feature) == len(inner)

@@ -47,9 +47,7 @@ def test_against_reference(name, seed, n, n_outputs, whole):
     assert node.weight == pytest.approx(weight[rows].sum(), rel=1e-13)
     assert node.impurity == pytest.approx(compute_impurity(*args), rel=1e-10, abs=1e-13)
     assert node.level == pytest.approx(compute_level(*args), rel=1e-12, abs=1e-15)
-    np.testing.assert_allclose(
-        node.value, compute_value(*args).ravel(), rtol=1e-12, atol=1e-15
-    )
+    np.testing.assert_allclose(node.value, compute_value(*args).ravel(), rtol=1e-12, atol=1e-15)
 
 
 @pytest.mark.parametrize("name", CRITERIA)

@@ -99,9 +99,7 @@ def test_a_bag_of_weightless_rows_still_gives_numbers():
     X = np.arange(10, dtype=np.float32)[:, None]
     weight = np.eye(10)[3]
     for criterion, y in (("gini", np.arange(10) % 2), ("squared_error", np.arange(10.0))):
-        trees = grow_forest(
-            X, y, criterion, seeds=range(40), n_bootstrap=10, sample_weight=weight
-        )
+        trees = grow_forest(X, y, criterion, seeds=range(40), n_bootstrap=10, sample_weight=weight)
         for tree in trees:
             assert np.all(np.isfinite(tree.value))
             assert np.all(np.isfinite(tree.impurity))

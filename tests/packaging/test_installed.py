@@ -100,6 +100,30 @@ def test_pytest_in_the_root_tests_the_installed_package(command):
     assert result.returncode == 0, result.stdout
 
 
+@pytest.mark.skipif(not SOURCE.exists(), reason="no sources here")
+def test_python_in_the_root_uses_the_installed_package():
+    code = "import obtree.core.dispatch as d; print(d.__file__)"
+    result = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert result.returncode == 0, result.stderr
+    assert not Path(result.stdout.strip()).is_relative_to(SOURCE)
+
+
+@pytest.mark.skipif(not SOURCE.exists(), reason="no sources here")
+def test_sources_alone_say_what_to_do():
+    # Without site-packages there is no installed package.
+    result = subprocess.run(
+        [sys.executable, "-S", "-c", "import obtree"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert result.returncode != 0
+    assert "has to be compiled: run `pip install .`" in result.stderr
+
+
 def test_one_version():
     assert obtree.__version__ == version("obtree")
     if SOURCE.exists():

@@ -103,7 +103,9 @@ def test_training_rows_reach_the_leaves_that_counted_them(splitter, kind, missin
 
 @pytest.mark.parametrize("criterion", CRITERIA)
 @pytest.mark.parametrize("splitter", SPLITTERS)
-@given(seed=SEEDS, missing=st.sampled_from(list(MISSING)), weights=st.sampled_from(["none", "real"]))
+@given(
+    seed=SEEDS, missing=st.sampled_from(list(MISSING)), weights=st.sampled_from(["none", "real"])
+)
 def test_children_cover_the_parent_and_never_lose(splitter, criterion, seed, missing, weights):
     rng = np.random.default_rng(seed)
     X = draw_table(rng, missing)

@@ -75,9 +75,7 @@ def test_rank_cut_and_threshold_say_the_same(sparse_input, seed, n, n_features, 
     left = np.where(np.isnan(column), missing_left, column <= threshold)
     assert 0 < left.sum() < n
     codes = dataset.column(feature)[0]
-    np.testing.assert_array_equal(
-        left, np.where(np.isnan(column), missing_left, codes <= rank_cut)
-    )
+    np.testing.assert_array_equal(left, np.where(np.isnan(column), missing_left, codes <= rank_cut))
 
 
 def test_neighbours_are_separated():

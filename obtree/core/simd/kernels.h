@@ -67,14 +67,26 @@ typedef struct {
                          const int32_t *rows, ptrdiff_t n, uint32_t low, const double *records,
                          ptrdiff_t n_fields, double *bins);
 
+    /* The same for weights that are small whole numbers:
+     * counts[(rank - low) * n_slots + (packed[p] & 0xffff)] += packed[p] >> 16. */
+    void (*fill_counts)(const void *codes, int32_t width, ptrdiff_t stride, const int32_t *rows,
+                        ptrdiff_t n, uint32_t low, const uint32_t *packed, ptrdiff_t n_slots,
+                        uint32_t *counts);
+
     /* Best Gini cut between the bins of one output; clears them. n_slots is a multiple of
      * four. IN total (n_slots) of the node, `squares` their sum of squares, `weight` their
      * sum; SCRATCH left (n_slots). Returns how many bins held anything; *score, *low_key
-     * and *high_key change when a cut with both sides of min_weight or more beats *score. */
+     * and *high_key change when a cut with both sides of min_weight or more beats *score
+     * by more than margin. */
     ptrdiff_t (*sweep_gini)(double *bins, ptrdiff_t n_bins, ptrdiff_t n_slots,
                             const double *total, double *left, double weight, double squares,
-                            double min_weight, double *score, uint32_t *low_key,
-                            uint32_t *high_key);
+                            double min_weight, double margin, double *score,
+                            uint32_t *low_key, uint32_t *high_key);
+
+    ptrdiff_t (*sweep_gini_counts)(uint32_t *bins, ptrdiff_t n_bins, ptrdiff_t n_slots,
+                                   const double *total, double *left, double weight,
+                                   double squares, double min_weight, double margin,
+                                   double *score, uint32_t *low_key, uint32_t *high_key);
 
     /* words[p] = (codes[p] - low) << 32 | p, sorted ascending. `high` - `low` bounds the keys.
      * `spare` holds n words of scratch. */

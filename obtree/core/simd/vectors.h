@@ -14,6 +14,16 @@ typedef int32_t vec8i __attribute__((vector_size(32)));
 #define OBTREE_COUNT_BELOW8(count, keys, key) (count) = (count) - ((keys) < (key))
 #define OBTREE_UNROLL _Pragma("GCC unroll 4")
 
+typedef int32_t vec4i __attribute__((vector_size(16)));
+
+/* Counts are below 2^31, so the signed conversion, which every target has, does. */
+#define OBTREE_LOAD_COUNTS(vector, from)                                                         \
+    do {                                                                                         \
+        vec4i counts_;                                                                           \
+        memcpy(&counts_, (from), sizeof(counts_));                                               \
+        (vector) = __builtin_convertvector(counts_, vec4);                                       \
+    } while (0)
+
 #else
 
 typedef struct {
@@ -34,6 +44,9 @@ typedef struct {
     for (int k_ = 0; k_ < 8; ++k_)                                                               \
     (count).lane[k_] += (keys).lane[k_] < (key).lane[k_]
 #define OBTREE_UNROLL
+#define OBTREE_LOAD_COUNTS(vector, from)                                                         \
+    for (int k_ = 0; k_ < 4; ++k_)                                                               \
+    (vector).lane[k_] = (double)(from)[k_]
 
 #endif
 

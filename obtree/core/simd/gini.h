@@ -1,0 +1,66 @@
+/* The best Gini cut between bins; included once for each kind of bin.
+ *
+ * OBTREE_SWEEP is the function's name, OBTREE_CELL the type of a bin's slots, and
+ * OBTREE_LOAD_CELLS reads four of them as float64. With L, R, T the weights left of a
+ * cut, right of it and in total, the best cut has the largest
+ * sum L^2 / W_L + sum R^2 / W_R, where sum R^2 = sum T^2 - 2 sum T L + sum L^2.
+ */
+static ptrdiff_t OBTREE_SWEEP(OBTREE_CELL *bins, ptrdiff_t n_bins, ptrdiff_t n_slots,
+                              const double *restrict total, double *restrict left,
+                              double weight, double squares, double min_weight,
+                              double margin, double *score, uint32_t *low_key,
+                              uint32_t *high_key)
+{
+    double best = *score, weight_left = 0.0, squares_left = 0.0, cross = 0.0;
+    const vec4 zero = {0};
+    ptrdiff_t n_found = 0;
+    uint32_t key = 0;
+    memset(left, 0, (size_t)n_slots * sizeof(double));
+    for (ptrdiff_t b = 0; b < n_bins; ++b) {
+        OBTREE_CELL *restrict here = bins + b * n_slots;
+        vec4 sums = zero, bin, moved, node;
+        for (ptrdiff_t s = 0; s < n_slots; s += 4) {
+            OBTREE_LOAD_CELLS(bin, here + s);
+            OBTREE_ADD4(sums, bin);
+        }
+        const double weight_here = OBTREE_FOLD4(sums);
+        if (weight_here == 0.0) {
+            continue;
+        }
+        if (n_found > 0) {
+            const double weight_right = weight - weight_left;
+            const double numerator = squares_left * weight_right +
+                                     (squares - 2.0 * cross + squares_left) * weight_left;
+            const double denominator = weight_left * weight_right;
+            /* a / b > best, decided by a product: a division only for a cut that wins. */
+            if (numerator > best * denominator && weight_left >= min_weight &&
+                weight_right >= min_weight && numerator / denominator > best + margin) {
+                best = numerator / denominator;
+                *low_key = key;
+                *high_key = (uint32_t)b;
+            }
+        }
+        vec4 square_sums = zero, cross_sums = zero;
+        for (ptrdiff_t s = 0; s < n_slots; s += 4) {
+            OBTREE_LOAD_CELLS(bin, here + s);
+            OBTREE_LOAD(moved, left + s);
+            OBTREE_LOAD(node, total + s);
+            OBTREE_ADD4(moved, bin);
+            OBTREE_STORE(left + s, moved);
+            OBTREE_ADD_PRODUCT4(square_sums, moved, moved);
+            OBTREE_ADD_PRODUCT4(cross_sums, moved, node);
+        }
+        memset(here, 0, (size_t)n_slots * sizeof(OBTREE_CELL));
+        squares_left = OBTREE_FOLD4(square_sums);
+        cross = OBTREE_FOLD4(cross_sums);
+        weight_left += weight_here;
+        key = (uint32_t)b;
+        ++n_found;
+    }
+    *score = best;
+    return n_found;
+}
+
+#undef OBTREE_SWEEP
+#undef OBTREE_CELL
+#undef OBTREE_LOAD_CELLS
