@@ -179,7 +179,8 @@ cdef class Dataset:
             lay_block(&self.view, b * ROW_BLOCK, min((b + 1) * ROW_BLOCK, n), row_bytes, rows)
         self.view.row_codes = rows
         self.view.row_bytes = row_bytes
-        self.view.row_limit = min(n // 32, CACHE_BYTES // row_bytes)
+        # From about one row in each cache line of a column, columns are read faster.
+        self.view.row_limit = n // 64
         return 0
 
     cdef int _reserve(self, idx_t j, idx_t n, Encoding encoding, const X_t* values) except -1:

@@ -8,6 +8,7 @@ import numpy as np
 
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.string cimport memset
 
 from obtree.core cimport random
 from obtree.core.dispatch cimport kernels
@@ -354,6 +355,7 @@ cdef class NodeProbe:
             raise ValueError(f"codes span {high - low + 1} bins, more than {MAX_BINS}")
         width = 4 if layout == "gathered" else (1 if high < 256 else (2 if high < 65536 else 4))
         codes = np.asarray(codes).astype(f"u{width}")
+        memset(&column, 0xFF, sizeof(column))    # no hints
         column.width = width
         column.stride = width
         column.rows = &at[0]

@@ -186,6 +186,17 @@ def test_bins_are_clean_after_every_scan(name):
             assert case.node.scan(case.codes, layout=layout, **limits) == first
 
 
+@pytest.mark.parametrize("largest", [65535, 65536, 2**31, 2**40])
+def test_weights_beyond_what_a_word_holds(largest):
+    # Counts of small whole weights share a word with the class; larger ones must not.
+    for seed in range(10):
+        case = Case("gini", seed, 40, whole=True, n_codes=15)
+        case.weight[case.rows[::7]] = largest
+        case.node = NodeProbe(case.criterion, case.rows, case.weight)
+        case.args = case.args[0], case.weight[case.rows], case.args[2]
+        case.check()
+
+
 def test_poisson_leaves_a_positive_sum_on_both_sides():
     node = NodeProbe(bind_criterion("poisson", [0.0, 0.0, 1.0]), np.arange(3), np.ones(3))
     for layout in LAYOUTS:

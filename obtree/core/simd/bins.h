@@ -1,30 +1,34 @@
 /* Counting ranks into bins. */
 
 /* RANK(p) reads the rank of the node's row p. */
-#define OBTREE_FILL_CLASSES(RANK)                                                                \
+#define OBTREE_FILL_CLASSES(RANK, FETCH)                                                         \
     OBTREE_UNROLL                                                                                \
     for (ptrdiff_t p = 0; p < n; ++p) {                                                          \
+        FETCH()                                                                                  \
         bins[(ptrdiff_t)(RANK(p) - low) * n_slots + slot[p]] += w[p];                            \
     }
 
 /* The class in the lower half, the weight in the upper. */
-#define OBTREE_FILL_COUNTS(RANK)                                                                 \
+#define OBTREE_FILL_COUNTS(RANK, FETCH)                                                          \
     OBTREE_UNROLL                                                                                \
     for (ptrdiff_t p = 0; p < n; ++p) {                                                          \
+        FETCH()                                                                                  \
         const uint32_t row = packed[p];                                                          \
         counts[(ptrdiff_t)(RANK(p) - low) * n_slots + (row & 0xffff)] += row >> 16;              \
     }
 
-#define OBTREE_FILL_PAIRS(RANK)                                                                  \
+#define OBTREE_FILL_PAIRS(RANK, FETCH)                                                           \
     OBTREE_UNROLL                                                                                \
     for (ptrdiff_t p = 0; p < n; ++p) {                                                          \
+        FETCH()                                                                                  \
         double *bin = bins + 2 * (ptrdiff_t)(RANK(p) - low);                                     \
         bin[0] += records[2 * p];                                                                \
         bin[1] += records[2 * p + 1];                                                            \
     }
 
-#define OBTREE_FILL_MOMENTS(RANK)                                                                \
+#define OBTREE_FILL_MOMENTS(RANK, FETCH)                                                         \
     for (ptrdiff_t p = 0; p < n; ++p) {                                                          \
+        FETCH()                                                                                  \
         double *bin = bins + (ptrdiff_t)(RANK(p) - low) * n_fields;                              \
         for (ptrdiff_t k = 0; k < n_fields; ++k) {                                               \
             bin[k] += records[p * n_fields + k];                                                 \
@@ -41,17 +45,17 @@
 #define OBTREE_FOR_RANKS(FILL)                                                                   \
     do {                                                                                         \
         if (rows == NULL) {                                                                      \
-            FILL(OBTREE_RANK4)                                                                   \
+            FILL(OBTREE_RANK4, OBTREE_NO_FETCH)                                                  \
         } else if (stride != width && width == 1) {                                              \
-            FILL(OBTREE_STRIDED_AT1)                                                             \
+            FILL(OBTREE_STRIDED_AT1, OBTREE_FETCH_AHEAD)                                         \
         } else if (stride != width) {                                                            \
-            FILL(OBTREE_STRIDED_AT2)                                                             \
+            FILL(OBTREE_STRIDED_AT2, OBTREE_FETCH_AHEAD)                                         \
         } else if (width == 1) {                                                                 \
-            FILL(OBTREE_AT1)                                                                     \
+            FILL(OBTREE_AT1, OBTREE_NO_FETCH)                                                    \
         } else if (width == 2) {                                                                 \
-            FILL(OBTREE_AT2)                                                                     \
+            FILL(OBTREE_AT2, OBTREE_NO_FETCH)                                                    \
         } else {                                                                                 \
-            FILL(OBTREE_AT4)                                                                     \
+            FILL(OBTREE_AT4, OBTREE_NO_FETCH)                                                    \
         }                                                                                        \
     } while (0)
 

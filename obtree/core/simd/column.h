@@ -2,10 +2,11 @@
 
 /* RANK(row) reads the rank of a row. Reading and comparing are separate loops: the
  * second one is then done with vectors. */
-#define OBTREE_GATHER(RANK)                                                                      \
+#define OBTREE_GATHER(RANK, FETCH)                                                               \
     do {                                                                                         \
         OBTREE_UNROLL                                                                            \
         for (ptrdiff_t p = 0; p < n; ++p) {                                                      \
+            FETCH()                                                                              \
             out[p] = RANK(rows[p]);                                                              \
         }                                                                                        \
         find_range(out, n, low, high);                                                           \
@@ -30,15 +31,24 @@ static void find_range(const uint32_t *codes, ptrdiff_t n, uint32_t *low, uint32
 #define OBTREE_STRIDED1(row) ((const uint8_t *)codes)[(row) * stride]
 #define OBTREE_STRIDED2(row) load_pair((const uint8_t *)codes + (row) * stride)
 
+/* Scattered rows: ask for a line well before it is needed, which halves the time in
+ * nodes of some hundred rows. */
+enum { OBTREE_AHEAD = 24 };
+#define OBTREE_FETCH_AHEAD()                                                                     \
+    if (p + OBTREE_AHEAD < n) {                                                                  \
+        OBTREE_PREFETCH((const uint8_t *)codes + rows[p + OBTREE_AHEAD] * stride);               \
+    }
+#define OBTREE_NO_FETCH()
+
 static void gather_codes(const void *codes, int32_t width, const int32_t *rows, ptrdiff_t n,
                          uint32_t *out, uint32_t *low, uint32_t *high)
 {
     if (width == 1) {
-        OBTREE_GATHER(OBTREE_RANK1);
+        OBTREE_GATHER(OBTREE_RANK1, OBTREE_NO_FETCH);
     } else if (width == 2) {
-        OBTREE_GATHER(OBTREE_RANK2);
+        OBTREE_GATHER(OBTREE_RANK2, OBTREE_NO_FETCH);
     } else {
-        OBTREE_GATHER(OBTREE_RANK4);
+        OBTREE_GATHER(OBTREE_RANK4, OBTREE_NO_FETCH);
     }
 }
 
@@ -55,9 +65,9 @@ static void gather_strided(const void *codes, int32_t width, ptrdiff_t stride,
                            uint32_t *high)
 {
     if (width == 1) {
-        OBTREE_GATHER(OBTREE_STRIDED1);
+        OBTREE_GATHER(OBTREE_STRIDED1, OBTREE_FETCH_AHEAD);
     } else {
-        OBTREE_GATHER(OBTREE_STRIDED2);
+        OBTREE_GATHER(OBTREE_STRIDED2, OBTREE_FETCH_AHEAD);
     }
 }
 

@@ -18,13 +18,7 @@ static ptrdiff_t OBTREE_SWEEP(OBTREE_CELL *bins, ptrdiff_t n_bins, ptrdiff_t n_s
     memset(left, 0, (size_t)n_slots * sizeof(double));
     for (ptrdiff_t b = 0; b < n_bins; ++b) {
         OBTREE_CELL *restrict here = bins + b * n_slots;
-        vec4 sums = zero, bin, moved, node;
-        for (ptrdiff_t s = 0; s < n_slots; s += 4) {
-            OBTREE_LOAD_CELLS(bin, here + s);
-            OBTREE_ADD4(sums, bin);
-        }
-        const double weight_here = OBTREE_FOLD4(sums);
-        if (weight_here == 0.0) {
+        if (is_zero(here, n_slots * (ptrdiff_t)sizeof(OBTREE_CELL))) {
             continue;
         }
         if (n_found > 0) {
@@ -40,11 +34,12 @@ static ptrdiff_t OBTREE_SWEEP(OBTREE_CELL *bins, ptrdiff_t n_bins, ptrdiff_t n_s
                 *high_key = (uint32_t)b;
             }
         }
-        vec4 square_sums = zero, cross_sums = zero;
+        vec4 sums = zero, square_sums = zero, cross_sums = zero, bin, moved, node;
         for (ptrdiff_t s = 0; s < n_slots; s += 4) {
             OBTREE_LOAD_CELLS(bin, here + s);
             OBTREE_LOAD(moved, left + s);
             OBTREE_LOAD(node, total + s);
+            OBTREE_ADD4(sums, bin);
             OBTREE_ADD4(moved, bin);
             OBTREE_STORE(left + s, moved);
             OBTREE_ADD_PRODUCT4(square_sums, moved, moved);
@@ -53,7 +48,7 @@ static ptrdiff_t OBTREE_SWEEP(OBTREE_CELL *bins, ptrdiff_t n_bins, ptrdiff_t n_s
         memset(here, 0, (size_t)n_slots * sizeof(OBTREE_CELL));
         squares_left = OBTREE_FOLD4(square_sums);
         cross = OBTREE_FOLD4(cross_sums);
-        weight_left += weight_here;
+        weight_left += OBTREE_FOLD4(sums);
         key = (uint32_t)b;
         ++n_found;
     }

@@ -13,6 +13,7 @@ typedef int32_t vec8i __attribute__((vector_size(32)));
 #define OBTREE_LANE(a, k) (a)[k]
 #define OBTREE_COUNT_BELOW8(count, keys, key) (count) = (count) - ((keys) < (key))
 #define OBTREE_UNROLL _Pragma("GCC unroll 4")
+#define OBTREE_PREFETCH(address) __builtin_prefetch(address)
 
 typedef int32_t vec4i __attribute__((vector_size(16)));
 
@@ -44,6 +45,7 @@ typedef struct {
     for (int k_ = 0; k_ < 8; ++k_)                                                               \
     (count).lane[k_] += (keys).lane[k_] < (key).lane[k_]
 #define OBTREE_UNROLL
+#define OBTREE_PREFETCH(address) ((void)(address))
 #define OBTREE_LOAD_COUNTS(vector, from)                                                         \
     for (int k_ = 0; k_ < 4; ++k_)                                                               \
     (vector).lane[k_] = (double)(from)[k_]
@@ -53,3 +55,15 @@ typedef struct {
 #define OBTREE_LOAD(vector, from) memcpy(&(vector), (from), sizeof(vector))
 #define OBTREE_STORE(to, vector) memcpy((to), &(vector), sizeof(vector))
 #define OBTREE_FOLD4(a) ((OBTREE_LANE(a, 0) + OBTREE_LANE(a, 2)) + (OBTREE_LANE(a, 1) + OBTREE_LANE(a, 3)))
+
+/* Whether n_bytes bytes, a multiple of sixteen, are all zero. */
+static int is_zero(const void *bytes, ptrdiff_t n_bytes)
+{
+    uint64_t low = 0, high = 0, pair[2];
+    for (ptrdiff_t k = 0; k < n_bytes; k += 16) {
+        memcpy(pair, (const char *)bytes + k, sizeof(pair));
+        low |= pair[0];
+        high |= pair[1];
+    }
+    return (low | high) == 0;
+}
