@@ -13,7 +13,8 @@ def _leave_source_folder():
     In a checkout that finds this file, but not the compiled modules.
     """
     here = Path(__file__).resolve().parent
-    if not (here / "meson.build").exists():
+    # An editable install runs from the source folder and finds the compiled modules itself.
+    if not (here / "meson.build").exists() or "_obtree_editable_loader" in sys.modules:
         return
     elsewhere = [entry for entry in sys.path if Path(entry).resolve() != here.parent]
     spec = PathFinder.find_spec(__name__, elsewhere)

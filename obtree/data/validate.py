@@ -32,6 +32,9 @@ MAX_SIZE = 2**31 - 2
 # Kept as they are at fit; the first one is what everything else becomes.
 FIT_DTYPES = (np.float32, np.uint8, np.int8, np.uint16, np.int16, np.bool_)
 
+#: Types that prediction reads as they are: whole numbers that float32 holds exactly.
+READ_IN_PLACE = (np.dtype(np.uint8), np.dtype(np.int16))
+
 
 def validate_fit_features(estimator, X):
     """Check the training features and record their number and names.
@@ -71,10 +74,13 @@ def validate_predict_features(estimator, X):
     Returns
     -------
     X : ndarray of float32 in C order, or csr_matrix of float32
+        An array of a type in `READ_IN_PLACE` comes back as it is.
     """
     if _is_plain_array(estimator, X):
         # The general checks would take most of the time of predicting one row: 162 us
         # with them and 34 us without, for digits and 100 trees.
+        if X.dtype in READ_IN_PLACE:
+            return X
         with np.errstate(over="ignore"):
             X = np.asarray(X, dtype=np.float32, order="C")
         _refuse_infinity(X, None)
