@@ -52,11 +52,20 @@ def test_order_is_kept_and_strides_are_not():
 
 def test_predict_features_are_float32_in_c_order():
     holder = Holder()
-    X = np.asfortranarray(np.arange(12, dtype=np.uint8).reshape(4, 3))
+    X = np.asfortranarray(np.arange(12, dtype=np.float64).reshape(4, 3))
     validate_fit_features(holder, X)
     checked = validate_predict_features(holder, X)
     assert checked.dtype == np.float32
     assert checked.flags.c_contiguous
+    assert np.array_equal(checked, X)
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int16])
+def test_small_whole_numbers_are_read_in_place(dtype):
+    holder = Holder()
+    X = np.asfortranarray(np.arange(12, dtype=dtype).reshape(4, 3))
+    validate_fit_features(holder, X)
+    assert validate_predict_features(holder, X) is X
 
 
 def test_nan_is_kept():

@@ -8,6 +8,8 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.exceptions import DataConversionWarning
 
+from obtree import ObliqueForestClassifier
+
 
 @pytest.mark.parametrize(
     "convert",
@@ -174,3 +176,16 @@ def test_tags(either):
     assert tags.input_tags.sparse
     assert tags.target_tags.multi_output
     assert tags.target_tags.required
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int8, np.uint16, np.int16, np.int32, np.float64])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_prediction_does_not_depend_on_the_type_of_whole_numbers(dtype, order):
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 100, size=(300, 5))
+    y = X[:, 0] + X[:, 1] > 100
+    forest = ObliqueForestClassifier(10, random_state=0).fit(X, y)
+    expected = forest.predict_proba(X.astype(np.float32))
+    given = np.asarray(X, dtype=dtype, order=order)
+    assert np.array_equal(forest.predict_proba(given), expected)
+    assert np.array_equal(forest.predict_proba(given[::2]), expected[::2])
