@@ -4,8 +4,8 @@ A data set is looked for in the folder named by the environment variable OBTREE_
 as ``<name>.npz`` holding ``X_train, y_train, X_test, y_test`` or ``X, y``; else it is
 fetched from OpenML by name. When neither works the message says what was tried.
 
-Everything is handed out as float32 features in C order and int64 classes or float64
-targets, so that no library has to convert in its timed part.
+Features come in the type of the file (bytes, for images), in C order, as a user would
+pass them; classes are int64 and other targets float64.
 """
 
 import os
@@ -187,8 +187,8 @@ def _read_openml(name, source):
 
 
 def _convert(X, y, source):
-    """Return arrays of the types every library can take as they are."""
+    """Return features in the type of the file, targets as every library takes them."""
     return (
-        np.ascontiguousarray(X, dtype=np.float32),
+        np.ascontiguousarray(X),
         np.ascontiguousarray(y, dtype=np.float64 if source.regression else np.int64),
     )

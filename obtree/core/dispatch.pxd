@@ -58,8 +58,9 @@ cdef extern from "simd/kernels.h":
         void (*sort_codes)(const uint32_t* codes, Py_ssize_t n, uint32_t low, uint32_t high,
                            uint64_t* words, uint64_t* spare) noexcept nogil
         void (*sort_words)(uint64_t* words, Py_ssize_t n, uint64_t* spare) noexcept nogil
-        Py_ssize_t (*split_rows)(const void* codes, int32_t width, uint32_t cut, int32_t* rows,
-                                 Py_ssize_t n, int32_t* spare) noexcept nogil
+        Py_ssize_t (*split_rows)(const void* codes, int32_t width, Py_ssize_t stride,
+                                 uint32_t cut, int32_t* rows, Py_ssize_t n,
+                                 int32_t* spare) noexcept nogil
         void (*traverse_narrow)(const NarrowNode* nodes, const uint32_t* x, Py_ssize_t n_rows,
                                 Py_ssize_t n_features, int32_t shift, uint32_t mask,
                                 int32_t n_sure, int32_t has_missing, uint32_t* found,

@@ -18,7 +18,7 @@ from obtree.criterion.base cimport Criterion, NodeStats, RankColumn, ScanLimits,
 
 
 cdef enum:
-    MAX_BINS_BYTES = 4194304          # bins beyond the caches are slower than sorting
+    MAX_BINS_BYTES = 1048576          # bins beyond the caches are slower than sorting
 
 
 cdef class ClassCriterion(Criterion):

@@ -65,8 +65,13 @@ cdef class SampleIndex:
         column = &self.view.columns[plane.feature[0]]
         missing = column.n_values
         if column.rows == NULL and not (column.has_missing and plane.missing_left):
-            return start + kernels().split_rows(column.codes, column.width, <uint32_t>rank_cut,
-                                                rows, n, self._spare)
+            if n <= self.view.row_limit:
+                return start + kernels().split_rows(
+                    self.view.row_codes + column.row_offset, column.width, self.view.row_bytes,
+                    <uint32_t>rank_cut, rows, n, self._spare,
+                )
+            return start + kernels().split_rows(column.codes, column.width, column.width,
+                                                <uint32_t>rank_cut, rows, n, self._spare)
         gather_codes(self.view, plane.feature[0], rows, n, self._codes, &low, &high)
         return start + self._split_by_code(<uint32_t>rank_cut, missing,
                                            plane.missing_left, rows, n)

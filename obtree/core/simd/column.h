@@ -75,28 +75,29 @@ static void gather_strided(const void *codes, int32_t width, ptrdiff_t stride,
  * no branch to mispredict. Invariant: rows[0:left] hold rows of [0:p) that go left,
  * spare[0:p-left] those that go right, both in their old order; left <= p, so the
  * store to rows never overtakes the read. */
-#define OBTREE_SPLIT(TYPE)                                                                       \
-    do {                                                                                         \
-        const TYPE *ranks = (const TYPE *)codes;                                                 \
-        for (ptrdiff_t p = 0; p < n; ++p) {                                                      \
-            const int32_t row = rows[p];                                                         \
-            const ptrdiff_t goes_left = ranks[row] <= cut;                                       \
-            rows[left] = row;                                                                    \
-            spare[p - left] = row;                                                               \
-            left += goes_left;                                                                   \
-        }                                                                                        \
-    } while (0)
+#define OBTREE_SPLIT(RANK)                                                                       \
+    for (ptrdiff_t p = 0; p < n; ++p) {                                                          \
+        const int32_t row = rows[p];                                                             \
+        const ptrdiff_t goes_left = RANK(row) <= cut;                                            \
+        rows[left] = row;                                                                        \
+        spare[p - left] = row;                                                                   \
+        left += goes_left;                                                                       \
+    }
 
-static ptrdiff_t split_rows(const void *codes, int32_t width, uint32_t cut, int32_t *rows,
-                            ptrdiff_t n, int32_t *spare)
+static ptrdiff_t split_rows(const void *codes, int32_t width, ptrdiff_t stride, uint32_t cut,
+                            int32_t *rows, ptrdiff_t n, int32_t *spare)
 {
     ptrdiff_t left = 0;
-    if (width == 1) {
-        OBTREE_SPLIT(uint8_t);
+    if (stride != width && width == 1) {
+        OBTREE_SPLIT(OBTREE_STRIDED1)
+    } else if (stride != width) {
+        OBTREE_SPLIT(OBTREE_STRIDED2)
+    } else if (width == 1) {
+        OBTREE_SPLIT(OBTREE_RANK1)
     } else if (width == 2) {
-        OBTREE_SPLIT(uint16_t);
+        OBTREE_SPLIT(OBTREE_RANK2)
     } else {
-        OBTREE_SPLIT(uint32_t);
+        OBTREE_SPLIT(OBTREE_RANK4)
     }
     memcpy(rows + left, spare, (size_t)(n - left) * sizeof(int32_t));
     return left;

@@ -99,8 +99,8 @@ typedef struct {
 
     /* Stable split of rows by rank: rows with codes <= cut stay in front. Returns how
      * many. `spare` holds n rows of scratch. */
-    ptrdiff_t (*split_rows)(const void *codes, int32_t width, uint32_t cut, int32_t *rows,
-                            ptrdiff_t n, int32_t *spare);
+    ptrdiff_t (*split_rows)(const void *codes, int32_t width, ptrdiff_t stride, uint32_t cut,
+                            int32_t *rows, ptrdiff_t n, int32_t *spare);
 
     /* found[r] = slot of the leaf that row r of a block reaches. Every row takes n_sure
      * steps before any is looked at. `scratch` holds 3 * (n_rows + 16). Narrow nodes take a block
