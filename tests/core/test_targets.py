@@ -16,7 +16,8 @@ GROW = """
 import numpy as np
 from scipy import sparse
 from obtree.core.dispatch import active_target
-from obtree.testing.growth import grow_forest, hash_trees
+from obtree.testing.growth import bind_criterion, grow_forest, hash_trees
+from obtree.testing.probe import NodeProbe
 
 rng = np.random.default_rng(0)
 n = 3000
@@ -39,6 +40,12 @@ cases = {
     "friedman_mse": (y_real, n), "absolute_error": (y_real, 500),
 }
 print(active_target())
+codes = (X[:, 4] - X[:, 4].min()).astype(np.uint32)
+for criterion, y in (("gini", y_class), ("entropy", y_class), ("squared_error", y_real),
+                     ("friedman_mse", y_real), ("poisson", y_real)):
+    node = NodeProbe(bind_criterion(criterion, y), np.arange(n), weight)
+    for layout in ("sorted", "gathered", "column", "rows"):
+        print(criterion, layout, node.scan(codes, layout=layout)[0].hex())
 for case, (y, m) in cases.items():
     for kind, table in (("dense", X), ("missing", X_missing), ("sparse", X_sparse),
                         ("bytes", np.tile(X_narrow, (1, 20)))):
@@ -47,7 +54,7 @@ for case, (y, m) in cases.items():
                 continue
             trees = grow_forest(
                 table[:m], y[:m], case.split()[0], splitter=splitter, seeds=[1, 2],
-                n_bootstrap=m, sample_weight=weight[:m] if kind == "missing" else None,
+                n_bootstrap=m, sample_weight=weight[:m] if kind in ("missing", "bytes") else None,
                 max_features=5, n_threads=2,
             )
             print(case, kind, splitter, hash_trees(trees))
