@@ -40,12 +40,14 @@ cases = {
     "friedman_mse": (y_real, n), "absolute_error": (y_real, 500),
 }
 print(active_target())
-codes = (X[:, 4] - X[:, 4].min()).astype(np.uint32)
-for criterion, y in (("gini", y_class), ("entropy", y_class), ("squared_error", y_real),
+y_many = rng.integers(0, 11, n)
+for criterion, y in (("gini", y_many), ("entropy", y_many), ("squared_error", y_real),
                      ("friedman_mse", y_real), ("poisson", y_real)):
+    # Not only the same cut but the same bits of its worth, with weights that round.
     node = NodeProbe(bind_criterion(criterion, y), np.arange(n), weight)
-    for layout in ("sorted", "gathered", "column", "rows"):
-        print(criterion, layout, node.scan(codes, layout=layout)[0].hex())
+    for column in rng.integers(0, 40, (12, n)):
+        for layout in ("sorted", "gathered", "column", "rows"):
+            print(criterion, layout, node.scan(column, layout=layout)[0].hex())
 for case, (y, m) in cases.items():
     for kind, table in (("dense", X), ("missing", X_missing), ("sparse", X_sparse),
                         ("bytes", np.tile(X_narrow, (1, 20)))):
