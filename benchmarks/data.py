@@ -36,6 +36,8 @@ class Source:
     shuffled : bool, default=False
         Whether rows from OpenML, which are sorted in some way, are put in random
         order first. Files in the folder are taken to be shuffled already.
+    one_hot : bool, default=False
+        Whether each value of each column, all being small codes, becomes a column.
     """
 
     openml: str
@@ -43,6 +45,7 @@ class Source:
     n_train: int | None = None
     test_start: int | None = None
     shuffled: bool = False
+    one_hot: bool = False
 
 
 SOURCES = {
@@ -51,6 +54,7 @@ SOURCES = {
     "pendigits": Source("pendigits", n_train=7_494),
     "optdigits": Source("optdigits", n_train=3_823),
     "satimage": Source("satimage"),
+    "connect4": Source("connect-4", one_hot=True),
     "covertype": Source("covertype", n_train=100_000, test_start=290_506, shuffled=True),
     "california_housing": Source("houses", regression=True),
     "kin8nm": Source("kin8nm", regression=True),
@@ -188,6 +192,8 @@ def _read_openml(name, source):
 
 def _convert(X, y, source):
     """Return features in the type of the file, targets as every library takes them."""
+    if source.one_hot:
+        X = np.concatenate([np.equal(X, code) for code in np.unique(X)], axis=1).astype(np.uint8)
     return (
         np.ascontiguousarray(X),
         np.ascontiguousarray(y, dtype=np.float64 if source.regression else np.int64),
