@@ -59,6 +59,10 @@ cdef class AbsoluteError(Criterion):
     cpdef Criterion clone(self):
         return type(self)(self._targets)
 
+    def targets(self):
+        """The targets, of shape (n_samples, n_outputs)."""
+        return self._targets
+
     cdef int bind(self, Workspace workspace, idx_t max_rows) except -1:
         self._w = <w_t*>workspace.take(max_rows, sizeof(w_t))
         self._rank = <idx_t*>workspace.take(max_rows * self.n_outputs, sizeof(idx_t))

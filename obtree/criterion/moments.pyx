@@ -39,6 +39,10 @@ cdef class MomentCriterion(Criterion):
     cpdef Criterion clone(self):
         return type(self)(self._targets)
 
+    def targets(self):
+        """The targets, of shape (n_samples, n_outputs)."""
+        return self._targets
+
     cdef int bind(self, Workspace workspace, idx_t max_rows) except -1:
         cdef idx_t width = 1 + self.n_outputs
         self.node.centre = <double*>workspace.take(self.n_outputs, sizeof(double))
