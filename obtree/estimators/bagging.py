@@ -17,6 +17,7 @@ from obtree.estimators.base import (
 )
 from obtree.estimators.oob import predict_out_of_bag
 from obtree.estimators.params import check_choice, check_flag, check_integer, resolve_max_samples
+from obtree.splitter.registry import resolve_splitter
 
 COMBINE = ("average", "product", "vote")
 
@@ -51,7 +52,7 @@ class BaseObliqueForest(BaseOblique):
             grown, entropy = self._recall_forest()
             plan = self._plan_growth(X, y, sample_weight)
             n_draws = 0
-            if self.bootstrap:
+            if self._draws_bootstraps():
                 n_draws = resolve_max_samples(self.max_samples, plan.n_rows)
             if grown:
                 self._check_same_problem(grown[0], plan)
@@ -68,20 +69,35 @@ class BaseObliqueForest(BaseOblique):
     def _check_forest_params(self):
         """Refuse parameters that concern the forest and not its trees."""
         check_integer("n_estimators", self.n_estimators, 1)
-        check_flag("bootstrap", self.bootstrap)
+        bootstrap = self._draws_bootstraps()
         check_flag("warm_start", self.warm_start)
         if not isinstance(self.verbose, (bool, np.bool_)):
             check_integer("verbose", self.verbose, 0)
         if not callable(self.oob_score):
             check_flag("oob_score", self.oob_score)
         check_choice("combine", self.combine, self._combine_rules)
-        if self.oob_score and not self.bootstrap:
-            raise ValueError("Out of bag estimation only available if bootstrap=True")
-        if self.max_samples is not None and not self.bootstrap:
+        given = "bootstrap=False"
+        if isinstance(self.bootstrap, str):
+            given = f"bootstrap='auto' means False, as it does with splitter={self.splitter!r}"
+        if self.oob_score and not bootstrap:
             raise ValueError(
-                f"max_samples={self.max_samples!r} cannot be set if bootstrap=False; "
+                f"Out of bag estimation only available if bootstrap=True, not if {given}"
+            )
+        if self.max_samples is not None and not bootstrap:
+            raise ValueError(
+                f"max_samples={self.max_samples!r} cannot be set if {given}; "
                 "expected max_samples=None or bootstrap=True"
             )
+
+    def _draws_bootstraps(self):
+        """Tell whether trees grow on bootstraps; "auto" leaves it to the splitter."""
+        if isinstance(self.bootstrap, str) and self.bootstrap == "auto":
+            return resolve_splitter(self.splitter).prefers_bootstrap
+        if not isinstance(self.bootstrap, (bool, np.bool_)):
+            raise ValueError(
+                f"bootstrap={self.bootstrap!r} is not valid; expected True, False or 'auto'"
+            )
+        return bool(self.bootstrap)
 
     def _recall_forest(self):
         """Return the trees to keep and the entropy that new ones follow from."""

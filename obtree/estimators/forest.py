@@ -35,8 +35,10 @@ class ObliqueForestClassifier(ClassificationTask, BaseObliqueForest):
         Grow the most useful splits first until there are so many leaves.
     min_impurity_decrease : float, default=0.0
         Smallest weighted decrease of impurity worth a split.
-    bootstrap : bool, default=True
-        Whether each tree sees a sample of the rows, drawn with replacement.
+    bootstrap : bool or "auto", default="auto"
+        Whether each tree sees a sample of the rows, drawn with replacement. "auto"
+        follows the splitter: those that optimise a hyperplane see all rows, since
+        their random starts make trees different enough.
     oob_score : bool or callable, default=False
         Whether to estimate the accuracy on the rows left out of the bootstraps; a
         callable ``score(y_true, y_pred)`` replaces the accuracy.
@@ -112,7 +114,7 @@ class ObliqueForestClassifier(ClassificationTask, BaseObliqueForest):
         max_features="sqrt",
         max_leaf_nodes=None,
         min_impurity_decrease=0.0,
-        bootstrap=True,
+        bootstrap="auto",
         oob_score=False,
         n_jobs=None,
         random_state=None,
@@ -148,7 +150,7 @@ class ObliqueForestClassifier(ClassificationTask, BaseObliqueForest):
 
     def _balances_subsample(self):
         """Tell whether classes are balanced in each bootstrap."""
-        return self.bootstrap and self._is_preset("balanced_subsample")
+        return self._draws_bootstraps() and self._is_preset("balanced_subsample")
 
     def _is_preset(self, name):
         """Tell whether ``class_weight`` is the given name."""
@@ -201,8 +203,10 @@ class ObliqueForestRegressor(RegressionTask, BaseObliqueForest):
         Grow the most useful splits first until there are so many leaves.
     min_impurity_decrease : float, default=0.0
         Smallest weighted decrease of impurity worth a split.
-    bootstrap : bool, default=True
-        Whether each tree sees a sample of the rows, drawn with replacement.
+    bootstrap : bool or "auto", default="auto"
+        Whether each tree sees a sample of the rows, drawn with replacement. "auto"
+        follows the splitter: those that optimise a hyperplane see all rows, since
+        their random starts make trees different enough.
     oob_score : bool or callable, default=False
         Whether to estimate the R2 on the rows left out of the bootstraps; a callable
         ``score(y_true, y_pred)`` replaces R2.
@@ -270,7 +274,7 @@ class ObliqueForestRegressor(RegressionTask, BaseObliqueForest):
         max_features=1.0,
         max_leaf_nodes=None,
         min_impurity_decrease=0.0,
-        bootstrap=True,
+        bootstrap="auto",
         oob_score=False,
         n_jobs=None,
         random_state=None,

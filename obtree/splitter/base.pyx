@@ -29,6 +29,8 @@ cdef class Splitter:
     supports_monotonic = False
     #: Whether the splitter reads feature values and not only ranks.
     needs_rows = False
+    #: Whether ``bootstrap="auto"`` draws a bootstrap for each tree of a forest.
+    prefers_bootstrap = True
 
     @classmethod
     def _parameter_names(cls):

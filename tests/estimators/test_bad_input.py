@@ -178,7 +178,7 @@ def test_failed_first_fit_leaves_it_unfitted(either):
     [
         ({"n_estimators": 0}, "n_estimators=0 is not valid; expected an integer >= 1"),
         ({"n_estimators": 2.5}, "n_estimators=2.5 is not valid"),
-        ({"bootstrap": "yes"}, "bootstrap='yes' is not valid; expected True or False"),
+        ({"bootstrap": "yes"}, "bootstrap='yes' is not valid; expected True, False or 'auto'"),
         ({"warm_start": 1}, "warm_start=1 is not valid"),
         ({"verbose": -1}, "verbose=-1 is not valid"),
         ({"oob_score": "r2"}, "oob_score='r2' is not valid"),

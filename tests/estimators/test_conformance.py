@@ -22,7 +22,8 @@ BOOTSTRAP_FAILURES = {
 
 def list_expected_failures(estimator):
     """Return the checks that a bootstrap cannot pass."""
-    return BOOTSTRAP_FAILURES if getattr(estimator, "bootstrap", False) else {}
+    draws = getattr(estimator, "_draws_bootstraps", lambda: False)
+    return BOOTSTRAP_FAILURES if draws() else {}
 
 
 def list_estimators():

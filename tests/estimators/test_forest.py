@@ -67,6 +67,43 @@ def test_forest_is_better_than_a_tree(classes, values):
     )
 
 
+class WholeRows(AxisSplitter):
+    """Axis splits that would rather see all rows."""
+
+    prefers_bootstrap = False
+
+
+@pytest.mark.parametrize("kind", FORESTS)
+@pytest.mark.parametrize(("splitter", "drawn"), [(AxisSplitter, True), (WholeRows, False)])
+def test_splitter_decides_about_bootstraps(kind, splitter, drawn, classes):
+    X, y = classes
+    auto = kind(3, splitter=splitter(), max_features=3, random_state=1).fit(X, y)
+    given = clone(auto).set_params(bootstrap=drawn).fit(X, y)
+    assert_same_forest(auto, given)
+    other = clone(auto).set_params(bootstrap=not drawn).fit(X, y)
+    assert any(
+        left.tree_.node_count != right.tree_.node_count
+        for left, right in zip(auto.estimators_, other.estimators_, strict=True)
+    )
+
+
+@pytest.mark.parametrize("params", [{"oob_score": True}, {"max_samples": 0.5}])
+def test_what_needs_bootstraps_says_so(params, classes):
+    X, y = classes
+    forest = ObliqueForestClassifier(3, splitter=WholeRows(), **params)
+    with pytest.raises(ValueError, match=r"bootstrap='auto' means False.*WholeRows"):
+        forest.fit(X, y)
+    forest.set_params(bootstrap=True, n_estimators=30).fit(X, y)
+
+
+def test_subsamples_are_balanced_only_where_there_are_any(classes):
+    X, y = classes
+    forest = ObliqueForestClassifier(3, splitter=WholeRows(), random_state=0)
+    forest.set_params(class_weight="balanced_subsample").fit(X, y)
+    whole = clone(forest).set_params(class_weight="balanced").fit(X, y)
+    assert_same_forest(forest, whole)
+
+
 @pytest.mark.parametrize("kind", FORESTS)
 @pytest.mark.parametrize("bootstrap", [True, False])
 def test_threads_change_nothing(kind, bootstrap, classes):

@@ -29,6 +29,7 @@ PUBLIC_PXD = [
     "obtree/data/dataset.pxd",
     "obtree/data/encode.pxd",
     "obtree/data/hyperplane.pxd",
+    "obtree/data/node_rows.pxd",
     "obtree/data/partition.pxd",
     "obtree/splitter/__init__.pxd",
     "obtree/splitter/axis.pxd",
