@@ -58,6 +58,13 @@ cdef extern from "simd/kernels.h":
         void (*sort_codes)(const uint32_t* codes, Py_ssize_t n, uint32_t low, uint32_t high,
                            uint64_t* words, uint64_t* spare) noexcept nogil
         void (*sort_words)(uint64_t* words, Py_ssize_t n, uint64_t* spare) noexcept nogil
+        void (*project_rows)(const float* X, Py_ssize_t row_stride, Py_ssize_t col_stride,
+                             const int32_t* feature, const double* weight, Py_ssize_t n_terms,
+                             const int32_t* rows, Py_ssize_t n, double* out) noexcept nogil
+        Py_ssize_t (*score_range)(const double* score, Py_ssize_t n, double* low,
+                                  double* high) noexcept nogil
+        void (*score_keys)(const double* score, Py_ssize_t n, double low, double scale,
+                           uint32_t* keys) noexcept nogil
         Py_ssize_t (*split_rows)(const void* codes, int32_t width, Py_ssize_t stride,
                                  uint32_t cut, int32_t* rows, Py_ssize_t n,
                                  int32_t* spare) noexcept nogil

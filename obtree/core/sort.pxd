@@ -33,5 +33,10 @@ cdef inline uint32_t float_key(float value) noexcept nogil:
 cdef void sort_codes(const uint32_t* codes, idx_t n, uint32_t low, uint32_t high,
                      uint64_t* words, uint64_t* spare) noexcept nogil
 
+# IN/OUT words (n): those with the largest key, which stand last, come first and get key 0,
+# that of the smallest value. A cut between the two groups would divide the same rows as one
+# judged before, between the largest key and all others. SCRATCH spare (n).
+cdef void rotate_last(uint64_t* words, idx_t n, uint64_t* spare) noexcept nogil
+
 # IN/OUT words (n), positions of equal keys ascending; SCRATCH spare (n).
 cdef void sort_words(uint64_t* words, idx_t n, uint64_t* spare) noexcept nogil

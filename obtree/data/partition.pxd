@@ -3,7 +3,7 @@
 from libc.stdint cimport int64_t, uint32_t
 
 from obtree.core.memory cimport Workspace
-from obtree.core.types cimport X_t, feature_t, idx_t, row_t, w_t
+from obtree.core.types cimport idx_t, row_t, w_t
 from obtree.data.dataset cimport DataView
 from obtree.data.hyperplane cimport Hyperplane
 
@@ -16,8 +16,6 @@ cdef class SampleIndex:
     cdef w_t total_weight
     cdef row_t* _spare
     cdef uint32_t* _codes
-    cdef X_t* _terms
-    cdef feature_t* _term_index
 
     cdef int bind(self, const DataView* view, Workspace workspace) except -1
     cdef void fill(self) noexcept nogil

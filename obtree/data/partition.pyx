@@ -15,9 +15,13 @@ from libc.string cimport memcpy
 
 from obtree.core.dispatch cimport kernels
 from obtree.core.memory cimport Workspace
-from obtree.core.types cimport X_t, feature_t, idx_t, row_t, w_t
-from obtree.data.dataset cimport ColumnView, DataView, gather_codes, read_value
-from obtree.data.hyperplane cimport Hyperplane, goes_left, project_row
+from obtree.core.types cimport idx_t, row_t, w_t
+from obtree.data.dataset cimport ColumnView, DataView, gather_codes
+from obtree.data.hyperplane cimport Hyperplane, goes_left
+from obtree.data.project cimport project_rows
+
+cdef enum:
+    BLOCK = 256               # rows projected before any of them moves
 
 
 cdef class SampleIndex:
@@ -25,16 +29,11 @@ cdef class SampleIndex:
     cdef int bind(self, const DataView* view, Workspace workspace) except -1:
         """Take scratch for the data; once per worker."""
         cdef idx_t n = view.n_samples
-        cdef idx_t j
         self.view = view
         self.rows = <row_t*>workspace.take(n, sizeof(row_t))
         self.weight = <w_t*>workspace.take(n, sizeof(w_t))
         self._spare = <row_t*>workspace.take(n, sizeof(row_t))
         self._codes = <uint32_t*>workspace.take(n, sizeof(uint32_t))
-        self._terms = <X_t*>workspace.take(view.n_features, sizeof(X_t))
-        self._term_index = <feature_t*>workspace.take(view.n_features, sizeof(feature_t))
-        for j in range(view.n_features):
-            self._term_index[j] = <feature_t>j
         self.n_rows = 0
         return 0
 
@@ -105,22 +104,18 @@ cdef class SampleIndex:
 
     cdef idx_t _split_by_plane(self, const Hyperplane* plane, row_t* rows,
                                idx_t n) noexcept nogil:
-        cdef const DataView* view = self.view
-        cdef idx_t p, k, left = 0
-        cdef double projection
-        cdef bint to_left
-        for p in range(n):
-            if view.X != NULL:
-                projection = project_row(plane.feature, plane.weight, plane.n_terms,
-                                         view.X + rows[p] * view.row_stride, view.col_stride)
-            else:
-                for k in range(plane.n_terms):
-                    self._terms[k] = read_value(view, rows[p], plane.feature[k])
-                projection = project_row(self._term_index, plane.weight, plane.n_terms,
-                                         self._terms, 1)
-            to_left = goes_left(plane, projection)
-            self._spare[p - left] = rows[p]
-            rows[left] = rows[p]
-            left += to_left
+        """Project a block of rows, then move it; the rows ahead are still in place."""
+        cdef double projection[BLOCK]
+        cdef idx_t start = 0, p, left = 0, n_block
+        cdef row_t row
+        while start < n:
+            n_block = min(<idx_t>BLOCK, n - start)
+            project_rows(self.view, plane, rows + start, n_block, projection)
+            for p in range(n_block):
+                row = rows[start + p]
+                self._spare[start + p - left] = row
+                rows[left] = row
+                left += goes_left(plane, projection[p])
+            start += n_block
         memcpy(rows + left, self._spare, (n - left) * sizeof(row_t))
         return left

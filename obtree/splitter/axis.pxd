@@ -17,6 +17,5 @@ cdef class AxisSplitter(Splitter):
     cdef bint bins_at_once(self, idx_t j, idx_t n) noexcept nogil
     cdef bint scan_column(self, const NodeTask* task, idx_t j, uint32_t low, uint32_t high,
                           const ScanLimits* limits, Cut* best) except -1 nogil
-    cdef void rotate_missing(self, idx_t n, uint32_t missing_key) noexcept nogil
     cdef void write_plane(self, const NodeTask* task, idx_t j, uint32_t base, const Cut* best,
                           bint missing_left, SplitResult* out) noexcept nogil

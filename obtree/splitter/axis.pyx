@@ -14,7 +14,7 @@ from libc.stdint cimport int64_t, uint32_t, uint64_t
 
 from obtree.core.memory cimport Workspace
 from obtree.core.random cimport RandState
-from obtree.core.sort cimport make_word, sort_codes, word_key, word_position
+from obtree.core.sort cimport rotate_last, sort_codes
 from obtree.core.types cimport FOUND, LEAF, feature_t, idx_t, row_t
 from obtree.criterion.base cimport Criterion, Cut, RankColumn, ScanLimits
 from obtree.data.dataset cimport ColumnView, DataView, find_value, gather_codes
@@ -141,24 +141,9 @@ cdef class AxisSplitter(Splitter):
         if not has_missing:
             return False
         previous = best.score
-        self.rotate_missing(n, high - low)
+        rotate_last(self.words, n, self.spare)
         self.criterion.scan(self.words, n, limits, best)
         return best.score > previous
-
-    cdef void rotate_missing(self, idx_t n, uint32_t missing_key) noexcept nogil:
-        """Put the missing rows, which stand last, in front.
-
-        They get the key of the smallest value, 0: a cut between the two would be the
-        one between all values and the missing ones, which has been judged already.
-        """
-        cdef idx_t i, n_missing = 0
-        while word_key(self.words[n - 1 - n_missing]) == missing_key:
-            self.spare[n_missing] = make_word(0, word_position(self.words[n - 1 - n_missing]))
-            n_missing += 1
-        for i in range(n - n_missing):
-            self.spare[n_missing + i] = self.words[i]
-        for i in range(n):
-            self.words[i] = self.spare[i]
 
     cdef void write_plane(self, const NodeTask* task, idx_t j, uint32_t base, const Cut* best,
                           bint missing_left, SplitResult* out) noexcept nogil:

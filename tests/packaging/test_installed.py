@@ -16,6 +16,7 @@ PUBLIC_PXD = [
     "obtree/__init__.pxd",
     "obtree/core/__init__.pxd",
     "obtree/core/memory.pxd",
+    "obtree/core/order.pxd",
     "obtree/core/random.pxd",
     "obtree/core/sort.pxd",
     "obtree/core/types.pxd",
@@ -31,10 +32,12 @@ PUBLIC_PXD = [
     "obtree/data/hyperplane.pxd",
     "obtree/data/node_rows.pxd",
     "obtree/data/partition.pxd",
+    "obtree/data/project.pxd",
     "obtree/splitter/__init__.pxd",
     "obtree/splitter/axis.pxd",
     "obtree/splitter/base.pxd",
     "obtree/splitter/candidates.pxd",
+    "obtree/splitter/sweep.pxd",
     "obtree/tree/__init__.pxd",
 ]
 

@@ -97,6 +97,20 @@ typedef struct {
      * order of their lower halves already. `spare` holds n words of scratch. */
     void (*sort_words)(uint64_t *words, ptrdiff_t n, uint64_t *spare);
 
+    /* out[p] = projection of row rows[p] on the direction, in the order of the sum that
+     * data/hyperplane.pxd defines. Strides count floats. */
+    void (*project_rows)(const float *X, ptrdiff_t row_stride, ptrdiff_t col_stride,
+                         const int32_t *feature, const double *weight, ptrdiff_t n_terms,
+                         const int32_t *rows, ptrdiff_t n, double *out);
+
+    /* The smallest and the largest score that is not NaN; returns how many are NaN. */
+    ptrdiff_t (*score_range)(const double *score, ptrdiff_t n, double *low, double *high);
+
+    /* keys[p] = (score[p] - low) * scale, rounded; the products lie in [0, 2^32). The key of
+     * NaN is unspecified. */
+    void (*score_keys)(const double *score, ptrdiff_t n, double low, double scale,
+                       uint32_t *keys);
+
     /* Stable split of rows by rank: rows with codes <= cut stay in front. Returns how
      * many. `spare` holds n rows of scratch. */
     ptrdiff_t (*split_rows)(const void *codes, int32_t width, ptrdiff_t stride, uint32_t cut,

@@ -2,12 +2,14 @@
  * OBTREE_TARGET the target's name and the compiler's flags set to match. */
 #include "kernels.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "vectors.h"
 
 #include "column.h"
 #include "bins.h"
+#include "scores.h"
 #include "sort.h"
 #include "traverse.h"
 
@@ -27,6 +29,9 @@ const obtree_kernels OBTREE_JOIN(obtree_kernels_, OBTREE_TARGET) = {
     .sweep_gini_counts = sweep_gini_counts,
     .sort_codes = sort_codes,
     .sort_words = sort_words,
+    .project_rows = project_rows,
+    .score_range = score_range,
+    .score_keys = score_keys,
     .split_rows = split_rows,
     .traverse_narrow = traverse_narrow,
     .traverse_wide = traverse_wide,

@@ -1,0 +1,83 @@
+"""Projections of many rows at once.
+
+Dense data are read where they lie, row by row. Otherwise (sparse columns, ranks) the
+terms are added column by column, a block of rows at a time, so that the partial sums of
+the block stay in the cache. Every row's sum has the order that hyperplane.pxd defines.
+"""
+
+from libc.math cimport NAN
+from libc.stdint cimport uint32_t
+
+from obtree.core.dispatch cimport kernels
+from obtree.core.types cimport X_t, idx_t, row_t
+from obtree.data.dataset cimport ColumnView, DataView, gather_codes
+from obtree.data.hyperplane cimport Hyperplane
+
+cdef enum:
+    BLOCK = 128               # rows whose partial sums are kept together
+    LANES = 16                # partial sums of a long projection
+
+
+cdef void project_rows(const DataView* view, const Hyperplane* plane, const row_t* rows, idx_t n,
+                       double* out) noexcept nogil:
+    cdef idx_t start = 0, n_block
+    if view.X != NULL:
+        kernels().project_rows(view.X, view.row_stride, view.col_stride, plane.feature,
+                               plane.weight, plane.n_terms, rows, n, out)
+        return
+    while start < n:
+        n_block = min(<idx_t>BLOCK, n - start)
+        if plane.n_terms < LANES:
+            add_terms(view, plane, rows + start, n_block, out + start)
+        else:
+            add_lanes(view, plane, rows + start, n_block, out + start)
+        start += n_block
+
+
+cdef void read_block(const DataView* view, idx_t j, const row_t* rows, idx_t n,
+                     X_t* out) noexcept nogil:
+    """Values of column j from its ranks; NaN when missing."""
+    cdef const ColumnView* column = &view.columns[j]
+    cdef uint32_t codes[BLOCK]
+    cdef uint32_t low, high
+    cdef idx_t p
+    gather_codes(view, j, rows, n, codes, &low, &high)
+    for p in range(n):
+        out[p] = column.values[codes[p]] if codes[p] < column.n_values else <X_t>NAN
+
+
+cdef void add_terms(const DataView* view, const Hyperplane* plane, const row_t* rows, idx_t n,
+                    double* out) noexcept nogil:
+    """One term after the other."""
+    cdef X_t values[BLOCK]
+    cdef idx_t p, k
+    for p in range(n):
+        out[p] = 0.0
+    for k in range(plane.n_terms):
+        read_block(view, plane.feature[k], rows, n, values)
+        for p in range(n):
+            out[p] += plane.weight[k] * <double>values[p]
+
+
+cdef void add_lanes(const DataView* view, const Hyperplane* plane, const row_t* rows, idx_t n,
+                    double* out) noexcept nogil:
+    """Term k into partial sum k mod 16, then fold the sums in halves."""
+    cdef double lanes[LANES][BLOCK]
+    cdef X_t values[BLOCK]
+    cdef idx_t p, k, lane, width = LANES // 2
+    for k in range(plane.n_terms):
+        read_block(view, plane.feature[k], rows, n, values)
+        lane = k % LANES
+        if k < LANES:
+            for p in range(n):
+                lanes[lane][p] = plane.weight[k] * <double>values[p]
+        else:
+            for p in range(n):
+                lanes[lane][p] += plane.weight[k] * <double>values[p]
+    while width > 0:
+        for lane in range(width):
+            for p in range(n):
+                lanes[lane][p] += lanes[lane + width][p]
+        width //= 2
+    for p in range(n):
+        out[p] = lanes[0][p]

@@ -1,0 +1,52 @@
+# The best threshold on a vector of scores, one for each row of a node.
+
+from libc.math cimport INFINITY
+from libc.stdint cimport uint32_t, uint64_t
+
+from obtree.core.memory cimport Workspace
+from obtree.core.types cimport idx_t
+from obtree.criterion.base cimport Criterion, Cut, ScanLimits
+
+
+cdef struct ScoreCut:
+    double score              # the criterion's; larger is better, comparable within a node
+    double threshold          # rows with lower < s <= threshold go left
+    double lower
+    bint missing_left         # where rows go whose score is NaN
+
+
+cdef enum SweepStatus:
+    WORSE = 0                 # no cut beats the best one so far
+    BETTER = 1                # `best` was replaced
+    CONSTANT = 2              # all scores are equal: no cut at all
+
+
+cdef class ScoreSweep:
+    cdef Criterion criterion
+    cdef uint32_t* keys       # (max_rows)
+    cdef uint64_t* words      # (max_rows) sorted (key, position)
+    cdef uint64_t* spare      # (max_rows)
+
+    # Once per worker, GIL held, may raise.
+    cdef int bind(self, Criterion criterion, Workspace workspace, idx_t max_rows) except -1
+
+    # Improve `best` by the best cut of the scores of the n rows that the criterion is
+    # loaded with. Returns a SweepStatus.
+    cdef int sweep(self, const double* score, idx_t n, const ScanLimits* limits,
+                   ScoreCut* best) except -1 nogil
+    cdef int _scan(self, const double* score, idx_t n, const ScanLimits* limits,
+                   bint missing_left, ScoreCut* best) except -1 nogil
+
+
+cdef inline void reset_cut(ScoreCut* best) noexcept nogil:
+    """Worse than any cut."""
+    best.score = -INFINITY
+    best.threshold = INFINITY
+    best.lower = -INFINITY
+    best.missing_left = False
+
+
+cdef inline double place_threshold(double low, double high) noexcept nogil:
+    """The middle of two different scores; never `high`, also when they are neighbours."""
+    cdef double middle = 0.5 * low + 0.5 * high
+    return middle if low <= middle < high else low
