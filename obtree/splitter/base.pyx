@@ -5,6 +5,7 @@ an object of the new class as ``splitter=``. ``base.pxd`` has the contract.
 """
 
 import inspect
+from types import WrapperDescriptorType
 
 from obtree.core.memory cimport Workspace
 from obtree.core.random cimport RandState
@@ -22,8 +23,12 @@ cdef class Splitter:
     it, so an object may be shared between estimators and used from several threads.
 
     The parameters are the arguments of the subclass's ``__init__``; each must be
-    readable as an attribute of the same name.
+    readable as an attribute of the same name. A compiled class also lists them in
+    ``parameter_names``, since Python cannot see the arguments of its ``__init__``.
     """
+
+    #: Names of the parameters of a compiled class.
+    parameter_names = ()
 
     #: Whether the splitter can honour ``monotonic_cst``.
     supports_monotonic = False
@@ -34,6 +39,8 @@ cdef class Splitter:
 
     @classmethod
     def _parameter_names(cls):
+        if isinstance(cls.__init__, WrapperDescriptorType):    # compiled
+            return sorted(cls.parameter_names)
         signature = inspect.signature(cls.__init__)
         return sorted(
             name for name, parameter in signature.parameters.items()
