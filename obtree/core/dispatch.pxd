@@ -65,6 +65,11 @@ cdef extern from "simd/kernels.h":
                                   double* high) noexcept nogil
         void (*score_keys)(const double* score, Py_ssize_t n, double low, double scale,
                            uint32_t* keys) noexcept nogil
+        Py_ssize_t (*find_steps)(const double* score, const float* x, const uint32_t* token,
+                                 Py_ssize_t n, uint64_t* words,
+                                 Py_ssize_t* n_down) noexcept nogil
+        void (*add_column)(double* score, const float* x, double step,
+                           Py_ssize_t n) noexcept nogil
         Py_ssize_t (*split_rows)(const void* codes, int32_t width, Py_ssize_t stride,
                                  uint32_t cut, int32_t* rows, Py_ssize_t n,
                                  int32_t* spare) noexcept nogil

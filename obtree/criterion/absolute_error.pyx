@@ -7,7 +7,7 @@ losses left and right of every cut.
 """
 
 from libc.math cimport fabs
-from libc.stdint cimport uint64_t
+from libc.stdint cimport uint32_t, uint64_t, uint8_t
 from libc.string cimport memset
 
 from obtree.core.memory cimport Workspace
@@ -16,6 +16,7 @@ from obtree.core.types cimport idx_t, row_t, w_t, y_t
 from obtree.criterion.base cimport (
     Criterion,
     Cut,
+    FlipBase,
     NodeStats,
     ScanLimits,
     is_allowed,
@@ -45,6 +46,8 @@ cdef class AbsoluteError(Criterion):
     cdef double* _loss                # (n) loss of both sides of each cut
     cdef double* _level_left          # (n) median left of each cut, first output
     cdef double* _level_right
+    cdef FlipBase _flips
+    cdef uint8_t* _is_left            # (n) sides at step zero
     cdef w_t* _weights_below          # Fenwick trees, one-based
     cdef double* _sums_below
     cdef idx_t _top                   # the largest power of two <= n
@@ -72,6 +75,7 @@ cdef class AbsoluteError(Criterion):
         self._loss = <double*>workspace.take(max_rows, sizeof(double))
         self._level_left = <double*>workspace.take(max_rows, sizeof(double))
         self._level_right = <double*>workspace.take(max_rows, sizeof(double))
+        self._is_left = <uint8_t*>workspace.take(max_rows, sizeof(uint8_t))
         self._weights_below = <w_t*>workspace.take(max_rows + 1, sizeof(w_t))
         self._sums_below = <double*>workspace.take(max_rows + 1, sizeof(double))
         return 0
@@ -92,7 +96,7 @@ cdef class AbsoluteError(Criterion):
             self._rank_targets(rows, k)
             self._clear()
             for p in range(n):
-                self._add(k, p)
+                self._add(k, p, 1.0)
             self._median[k] = self._descend(k, self._node_weight, NULL, NULL, NULL)
             for p in range(n):
                 loss += self._w[p] * fabs(self._y[rows[p] * self.n_outputs + k]
@@ -145,7 +149,7 @@ cdef class AbsoluteError(Criterion):
         for step in range(n - 1):
             i = step if from_left else n - 1 - step
             cut = i + 1 if from_left else i
-            self._add(output, word_position(words[i]))
+            self._add(output, word_position(words[i]), 1.0)
             weight += self._w[word_position(words[i])]
             if word_key(words[cut - 1]) == word_key(words[cut]):
                 continue
@@ -155,6 +159,82 @@ cdef class AbsoluteError(Criterion):
                     self._level_left[cut] = self._cut_median
                 else:
                     self._level_right[cut] = self._cut_median
+
+    # ---- rows that change sides ---------------------------------------------------
+
+    cdef int begin_flips(self, const double* score, idx_t n, uint32_t* token) except -1 nogil:
+        cdef idx_t p
+        self._flips.n = n
+        self._flips.n_left = 0
+        self._flips.weight_left = 0.0
+        for p in range(n):
+            token[p] = <uint32_t>p
+            self._is_left[p] = score[p] < 0.0
+            if self._is_left[p]:
+                self._flips.n_left += 1
+                self._flips.weight_left += self._w[p]
+        return 0
+
+    cdef int scan_flips(self, const uint64_t* words, idx_t n, idx_t n_down,
+                        const ScanLimits* limits, Cut* best) except -1 nogil:
+        self._walk_flips(words, n, n_down, True, limits, best)
+        self._walk_flips(words, n, n_down, False, limits, best)
+        return 0
+
+    cdef void _walk_flips(self, const uint64_t* words, idx_t n, idx_t n_down, bint up,
+                          const ScanLimits* limits, Cut* best) noexcept nogil:
+        """Judge the planes on one side of step zero, going away from it.
+
+        Plane `cut` lies between words cut - 1 and cut; the present one is cut n_down.
+        """
+        cdef idx_t n_left = self._flips.n_left, k, cut = n_down, sign = 1 if up else -1, p
+        cdef w_t weight_left = self._flips.weight_left
+        cdef uint64_t word
+        for k in range(n):
+            self._loss[k] = 0.0
+        for k in range(self.n_outputs):
+            self._add_flip_losses(words, n, n_down, k, True, up)
+            self._add_flip_losses(words, n, n_down, k, False, up)
+        while True:
+            if (0 < cut < n and word_key(words[cut - 1]) != word_key(words[cut])
+                    and is_allowed(limits, n_left, self._n - n_left, weight_left,
+                                   self._node_weight - weight_left)
+                    and -self._loss[cut] > best.score + self._margin):
+                best.score = -self._loss[cut]
+                best.low_key = word_key(words[cut - 1])
+                best.high_key = word_key(words[cut])
+            if cut == (n if up else 0):
+                return
+            word = words[cut if up else cut - 1]
+            p = word_position(word) >> 1
+            n_left += 1 - 2 * <idx_t>(word & 1)
+            weight_left += -self._w[p] if word & 1 else self._w[p]
+            cut += sign
+
+    cdef void _add_flip_losses(self, const uint64_t* words, idx_t n, idx_t n_down, idx_t output,
+                               bint of_left, bint up) noexcept nogil:
+        """Add to loss[cut] the absolute error of one side of each plane."""
+        cdef w_t weight = 0.0
+        cdef idx_t p, cut = n_down
+        cdef uint64_t word
+        cdef double sign
+        self._clear()
+        for p in range(self._n):
+            if self._is_left[p] == of_left:
+                self._add(output, p, 1.0)
+                weight += self._w[p]
+        while True:
+            if 0 < cut < n and word_key(words[cut - 1]) != word_key(words[cut]):
+                self._loss[cut] += self._total_loss(output, weight)
+            if cut == (n if up else 0):
+                return
+            word = words[cut if up else cut - 1]
+            p = word_position(word) >> 1
+            # A row that is left at step zero leaves the left side and joins the right one.
+            sign = -1.0 if (word & 1) == of_left else 1.0
+            self._add(output, p, sign)
+            weight += sign * self._w[p]
+            cut += 1 if up else -1
 
     # ---- targets by rank --------------------------------------------------------
 
@@ -200,12 +280,14 @@ cdef class AbsoluteError(Criterion):
         memset(self._weights_below, 0, (self._n + 1) * sizeof(w_t))
         memset(self._sums_below, 0, (self._n + 1) * sizeof(double))
 
-    cdef inline void _add(self, idx_t output, idx_t p) noexcept nogil:
+    cdef inline void _add(self, idx_t output, idx_t p, double sign) noexcept nogil:
+        """Add row p, or take it out again (sign -1)."""
         cdef idx_t rank = self._rank[output * self._n + p]
-        cdef double wy = self._w[p] * self._sorted[output * self._n + rank]
+        cdef w_t w = sign * self._w[p]
+        cdef double wy = w * self._sorted[output * self._n + rank]
         cdef idx_t k = rank + 1
         while k <= self._n:
-            self._weights_below[k] += self._w[p]
+            self._weights_below[k] += w
             self._sums_below[k] += wy
             k += k & -k
 

@@ -42,6 +42,15 @@ cdef struct RankColumn:
     uint32_t low              # no rank is smaller
 
 
+cdef struct FlipBase:
+    # The sides of the node's rows before any of them changes, see scan_flips.
+    idx_t n                   # rows of the node
+    idx_t n_left
+    w_t weight_left
+    double* left              # sums of the left side, as the criterion keeps them
+    bint packed               # what tokens are: class and weight, or a position
+
+
 cdef class Criterion:
     cdef readonly idx_t n_outputs
     cdef readonly idx_t value_size    # doubles per node: n_outputs * largest number of classes
@@ -68,6 +77,18 @@ cdef class Criterion:
     # Returns how many different ranks there were; with one the column is constant.
     cdef idx_t scan_bins(self, const RankColumn* column, idx_t n, idx_t n_bins,
                          const ScanLimits* limits, Cut* best) except -1 nogil
+
+    # Searching along a line of planes: as a step grows away from zero, rows change sides
+    # one after the other. `begin_flips` says where the rows are at step zero (IN score
+    # (n): left where negative) and gives each row a token below 2^31 (OUT token (n)).
+    cdef int begin_flips(self, const double* score, idx_t n, uint32_t* token) except -1 nogil
+
+    # Improve `best` by the best plane between two different steps, the present one among
+    # them when rows change sides in both directions. The words of the rows
+    # that change sides are sorted; the lower half of a word is the row's token << 1, plus 1
+    # when the row is left at step zero, and the first n_down keys belong to negative steps.
+    cdef int scan_flips(self, const uint64_t* words, idx_t n, idx_t n_down,
+                        const ScanLimits* limits, Cut* best) except -1 nogil
 
     # What a leaf made of the current node predicts. OUT value (value_size).
     cdef void node_value(self, double* value) noexcept nogil

@@ -4,7 +4,7 @@ Subclasses implement every method below; see ``base.pxd`` for the contract. The
 methods here raise, so that one that was forgotten is noticed at once.
 """
 
-from libc.stdint cimport uint64_t
+from libc.stdint cimport uint32_t, uint64_t
 
 from obtree.core.memory cimport Workspace
 from obtree.core.types cimport idx_t, row_t, w_t
@@ -36,6 +36,15 @@ cdef class Criterion:
                          const ScanLimits* limits, Cut* best) except -1 nogil:
         with gil:
             raise NotImplementedError(f"{type(self).__name__} must implement scan_bins")
+
+    cdef int begin_flips(self, const double* score, idx_t n, uint32_t* token) except -1 nogil:
+        with gil:
+            raise NotImplementedError(f"{type(self).__name__} must implement begin_flips")
+
+    cdef int scan_flips(self, const uint64_t* words, idx_t n, idx_t n_down,
+                        const ScanLimits* limits, Cut* best) except -1 nogil:
+        with gil:
+            raise NotImplementedError(f"{type(self).__name__} must implement scan_flips")
 
     cdef void node_value(self, double* value) noexcept nogil:
         pass

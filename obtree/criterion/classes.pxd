@@ -3,8 +3,8 @@
 from libc.stdint cimport int32_t, uint32_t
 
 from obtree.core.types cimport idx_t, w_t
-from obtree.criterion.base cimport Criterion, RankColumn, ScanLimits
-from obtree.criterion.sweep cimport ClassNode
+from obtree.criterion.base cimport Criterion, FlipBase, RankColumn, ScanLimits
+from obtree.criterion.class_sums cimport ClassNode
 
 
 cdef class ClassCriterion(Criterion):
@@ -12,6 +12,7 @@ cdef class ClassCriterion(Criterion):
     cdef object _n_classes            # int64 (n_outputs,)
     cdef const int32_t* _y
     cdef ClassNode node
+    cdef FlipBase flips
     cdef bint whole_weights           # every weight of the tree is a whole number
     cdef bint packs                   # ... and small enough to share a word with the class
     cdef uint32_t* packed             # (n) class and weight << 16 of the node's rows

@@ -14,7 +14,16 @@ from libc.string cimport memset
 from obtree.core.dispatch cimport kernels
 from obtree.core.memory cimport Workspace
 from obtree.core.types cimport idx_t, row_t, w_t
-from obtree.criterion.base cimport Criterion, NodeStats, RankColumn, ScanLimits, rank_key
+from obtree.criterion.base cimport (
+    Criterion,
+    FlipBase,
+    NodeStats,
+    RankColumn,
+    ScanLimits,
+    rank_key,
+)
+from obtree.criterion.class_sums cimport ClassNode
+from obtree.criterion.sweep cimport PACKED_CLASS_BITS
 
 
 cdef enum:
@@ -54,6 +63,7 @@ cdef class ClassCriterion(Criterion):
         cdef idx_t n_padded = self.node.n_padded
         self.node.total = <w_t*>workspace.take(n_padded, sizeof(w_t))
         self.node.left = <w_t*>workspace.take(n_padded, sizeof(w_t))
+        self.flips.left = <double*>workspace.take(n_padded, sizeof(double))
         self.node.slot = <int32_t*>workspace.take(max_rows * self.n_outputs, sizeof(int32_t))
         self.node.w = <w_t*>workspace.take(max_rows, sizeof(w_t))
         self.packed = <uint32_t*>workspace.take(max_rows, sizeof(uint32_t))
@@ -107,6 +117,26 @@ cdef class ClassCriterion(Criterion):
         stats.weight = node_weight
         stats.impurity = self.impurity_of(node.total, node_weight)
         stats.level = node.total[1] / node_weight if node.stride > 1 else 0.0
+        return 0
+
+    cdef int begin_flips(self, const double* score, idx_t n, uint32_t* token) except -1 nogil:
+        cdef ClassNode* node = &self.node
+        cdef FlipBase* base = &self.flips
+        cdef idx_t p, k
+        base.n = n
+        base.n_left = 0
+        base.weight_left = 0.0
+        base.packed = self.packs and node.stride <= (1 << PACKED_CLASS_BITS)
+        memset(base.left, 0, node.n_padded * sizeof(double))
+        for p in range(n):
+            token[p] = <uint32_t>p
+            if base.packed:
+                token[p] = <uint32_t>node.slot[p] | (<uint32_t>node.w[p] << PACKED_CLASS_BITS)
+            if score[p] < 0.0:
+                base.n_left += 1
+                base.weight_left += node.w[p]
+                for k in range(node.n_outputs):
+                    base.left[node.slot[p * node.n_outputs + k]] += node.w[p]
         return 0
 
     cdef double impurity_of(self, const w_t* counts, w_t weight) noexcept nogil:

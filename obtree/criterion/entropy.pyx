@@ -10,8 +10,9 @@ from libc.stdint cimport uint64_t
 from obtree.core.memory cimport Workspace
 from obtree.core.types cimport idx_t, row_t, w_t
 from obtree.criterion.base cimport Cut, RankColumn, ScanLimits
+from obtree.criterion.class_sums cimport EntropySums
 from obtree.criterion.classes cimport ClassCriterion
-from obtree.criterion.sweep cimport EntropySums, sweep_bins, sweep_words
+from obtree.criterion.sweep cimport sweep_bins, sweep_flips, sweep_words
 
 cdef enum:
     MAX_TABLE = 65536                 # beyond, the logarithm is no slower than memory
@@ -59,6 +60,12 @@ cdef class Entropy(ClassCriterion):
                   Cut* best) except -1 nogil:
         cdef EntropySums sums = self._sums
         sweep_words(&sums, &self.node, words, n, limits, best)
+        return 0
+
+    cdef int scan_flips(self, const uint64_t* words, idx_t n, idx_t n_down,
+                        const ScanLimits* limits, Cut* best) except -1 nogil:
+        cdef EntropySums sums = self._sums
+        sweep_flips(&sums, &self.node, &self.flips, words, n, n_down, limits, best)
         return 0
 
     cdef idx_t scan_bins(self, const RankColumn* column, idx_t n, idx_t n_bins,

@@ -8,7 +8,12 @@ from libc.stdint cimport uint64_t
 from obtree.core.types cimport idx_t
 from obtree.criterion.base cimport Cut, RankColumn, ScanLimits
 from obtree.criterion.moments cimport MomentCriterion
-from obtree.criterion.moments_sweep cimport FriedmanScore, scan_moment_bins, scan_moment_words
+from obtree.criterion.moments_sweep cimport (
+    FriedmanScore,
+    scan_moment_bins,
+    scan_moment_flips,
+    scan_moment_words,
+)
 
 
 cdef class FriedmanError(MomentCriterion):
@@ -18,6 +23,12 @@ cdef class FriedmanError(MomentCriterion):
                   Cut* best) except -1 nogil:
         cdef FriedmanScore kind
         scan_moment_words(&kind, &self.node, words, n, limits, best)
+        return 0
+
+    cdef int scan_flips(self, const uint64_t* words, idx_t n, idx_t n_down,
+                        const ScanLimits* limits, Cut* best) except -1 nogil:
+        cdef FriedmanScore kind
+        scan_moment_flips(&kind, &self.node, &self.flips, words, n, n_down, limits, best)
         return 0
 
     cdef idx_t scan_bins(self, const RankColumn* column, idx_t n, idx_t n_bins,

@@ -6,7 +6,8 @@ from obtree.core.dispatch cimport kernels
 from obtree.core.types cimport idx_t, row_t, w_t
 from obtree.criterion.base cimport Cut, RankColumn, ScanLimits
 from obtree.criterion.classes cimport ClassCriterion
-from obtree.criterion.sweep cimport GiniSums, reset_sums, sweep_bins, sweep_words
+from obtree.criterion.class_sums cimport GiniSums, reset_sums
+from obtree.criterion.sweep cimport sweep_bins, sweep_flips, sweep_words
 
 
 cdef class Gini(ClassCriterion):
@@ -32,6 +33,12 @@ cdef class Gini(ClassCriterion):
                   Cut* best) except -1 nogil:
         cdef GiniSums sums
         sweep_words(&sums, &self.node, words, n, limits, best)
+        return 0
+
+    cdef int scan_flips(self, const uint64_t* words, idx_t n, idx_t n_down,
+                        const ScanLimits* limits, Cut* best) except -1 nogil:
+        cdef GiniSums sums
+        sweep_flips(&sums, &self.node, &self.flips, words, n, n_down, limits, best)
         return 0
 
     cdef idx_t scan_bins(self, const RankColumn* column, idx_t n, idx_t n_bins,

@@ -3,7 +3,7 @@
 from libc.stdint cimport uint32_t
 
 from obtree.core.types cimport idx_t, w_t, y_t
-from obtree.criterion.base cimport Criterion, RankColumn, ScanLimits
+from obtree.criterion.base cimport Criterion, FlipBase, RankColumn, ScanLimits
 from obtree.criterion.moments_sweep cimport MomentNode
 
 
@@ -11,6 +11,7 @@ cdef class MomentCriterion(Criterion):
     cdef object _targets              # float64 (n_samples, n_outputs), keeps `_y` alive
     cdef const y_t* _y
     cdef MomentNode node
+    cdef FlipBase flips
     cdef double* mean                 # (n_outputs) of the node
     cdef double* bins                 # (n_bins * (1 + n_outputs)) sums, zero between calls
     cdef uint32_t* bin_rows           # (n_bins) rows, zero between calls

@@ -11,7 +11,14 @@ from libc.string cimport memset
 from obtree.core.dispatch cimport kernels
 from obtree.core.memory cimport Workspace
 from obtree.core.types cimport idx_t, row_t, w_t, y_t
-from obtree.criterion.base cimport Criterion, NodeStats, RankColumn, ScanLimits, rank_key
+from obtree.criterion.base cimport (
+    Criterion,
+    FlipBase,
+    NodeStats,
+    RankColumn,
+    ScanLimits,
+    rank_key,
+)
 
 cdef enum:
     MAX_BINS = 65536
@@ -48,6 +55,7 @@ cdef class MomentCriterion(Criterion):
         self.node.centre = <double*>workspace.take(self.n_outputs, sizeof(double))
         self.node.total = <double*>workspace.take(self.n_outputs, sizeof(double))
         self.node.left = <double*>workspace.take(self.n_outputs, sizeof(double))
+        self.flips.left = <double*>workspace.take(self.n_outputs, sizeof(double))
         self.node.records = <double*>workspace.take(max_rows * width, sizeof(double))
         self.mean = <double*>workspace.take(self.n_outputs, sizeof(double))
         self.max_bins = min(<idx_t>MAX_BINS, max_rows + 1)
@@ -79,6 +87,24 @@ cdef class MomentCriterion(Criterion):
         node.margin = 1e-12 * (impurity / node.weight if self.centred else fabs(impurity))
         stats.impurity = impurity / (node.weight * n_outputs)
         stats.level = self.mean[0]
+        return 0
+
+    cdef int begin_flips(self, const double* score, idx_t n, uint32_t* token) except -1 nogil:
+        cdef FlipBase* base = &self.flips
+        cdef const double* record = self.node.records
+        cdef idx_t p, k
+        base.n = n
+        base.n_left = 0
+        base.weight_left = 0.0
+        memset(base.left, 0, self.n_outputs * sizeof(double))
+        for p in range(n):
+            token[p] = <uint32_t>p
+            if score[p] < 0.0:
+                base.n_left += 1
+                base.weight_left += record[0]
+                for k in range(self.n_outputs):
+                    base.left[k] += record[1 + k]
+            record += 1 + self.n_outputs
         return 0
 
     cdef void _centre_output(self, idx_t k, idx_t n) noexcept nogil:

@@ -8,7 +8,7 @@ from libc.stdint cimport uint32_t, uint64_t
 
 from obtree.core.sort cimport word_key, word_position
 from obtree.core.types cimport idx_t, w_t
-from obtree.criterion.base cimport Cut, ScanLimits, is_allowed, keeps_order
+from obtree.criterion.base cimport Cut, FlipBase, ScanLimits, is_allowed, keeps_order
 
 
 cdef struct MomentNode:
@@ -163,6 +163,15 @@ cdef inline idx_t sweep_moment_bins(const score_t* kind, const MomentNode* node,
     return n_found
 
 
+cdef inline MomentNode copy_single(const MomentNode* node, double* total) noexcept nogil:
+    """The node, with one output as the compiler can see and its total in a register."""
+    cdef MomentNode one = node[0]
+    total[0] = node.total[0]
+    one.n_outputs = 1
+    one.total = total
+    return one
+
+
 cdef inline void scan_moment_words(const score_t* kind, const MomentNode* node,
                                    const uint64_t* words, idx_t n, const ScanLimits* limits,
                                    Cut* best) noexcept nogil:
@@ -170,10 +179,7 @@ cdef inline void scan_moment_words(const score_t* kind, const MomentNode* node,
     cdef MomentNode one
     cdef double left, total
     if node.n_outputs == 1:
-        total = node.total[0]
-        one = node[0]
-        one.n_outputs = 1
-        one.total = &total
+        one = copy_single(node, &total)
         sweep_moments(kind, &one, &left, words, n, limits, best)
     else:
         sweep_moments(kind, node, node.left, words, n, limits, best)
@@ -187,9 +193,64 @@ cdef inline idx_t scan_moment_bins(const score_t* kind, const MomentNode* node,
     cdef MomentNode one
     cdef double left, total
     if node.n_outputs == 1:
-        total = node.total[0]
-        one = node[0]
-        one.n_outputs = 1
-        one.total = &total
+        one = copy_single(node, &total)
         return sweep_moment_bins(kind, &one, &left, bins, bin_rows, n, n_bins, limits, best)
     return sweep_moment_bins(kind, node, node.left, bins, bin_rows, n, n_bins, limits, best)
+
+
+cdef inline void flip_record(const MomentNode* node, double* left, uint64_t word, idx_t* n_left,
+                             w_t* weight_left) noexcept nogil:
+    """The row of a word changes sides."""
+    cdef const double* record = node.records + (word_position(word) >> 1) * (1 + node.n_outputs)
+    cdef double sign = 1.0 - 2.0 * <double>(word & 1)
+    cdef idx_t k
+    n_left[0] += 1 - 2 * <idx_t>(word & 1)
+    weight_left[0] += sign * record[0]
+    for k in range(node.n_outputs):
+        left[k] += sign * record[1 + k]
+
+
+cdef inline void sweep_moment_flips(const score_t* kind, const MomentNode* node, double* left,
+                                    const FlipBase* base, const uint64_t* words, idx_t n,
+                                    idx_t n_down, const ScanLimits* limits,
+                                    Cut* best) noexcept nogil:
+    """Every plane between two different steps, outwards from the present one.
+
+    The first n_down words, taken backwards, belong to steps below zero. SCRATCH left
+    (n_outputs).
+    """
+    cdef idx_t i, k, n_left = base.n_left
+    cdef w_t weight_left = base.weight_left
+    for k in range(node.n_outputs):
+        left[k] = base.left[k]
+    if 0 < n_down < n:
+        judge_moments(kind, node, left, n_left, base.n - n_left, weight_left,
+                      word_key(words[n_down - 1]), word_key(words[n_down]), limits, best)
+    for i in range(n_down, n - 1):
+        flip_record(node, left, words[i], &n_left, &weight_left)
+        if word_key(words[i]) != word_key(words[i + 1]):
+            judge_moments(kind, node, left, n_left, base.n - n_left, weight_left,
+                          word_key(words[i]), word_key(words[i + 1]), limits, best)
+    n_left = base.n_left
+    weight_left = base.weight_left
+    for k in range(node.n_outputs):
+        left[k] = base.left[k]
+    for i in range(n_down - 1, 0, -1):
+        flip_record(node, left, words[i], &n_left, &weight_left)
+        if word_key(words[i - 1]) != word_key(words[i]):
+            judge_moments(kind, node, left, n_left, base.n - n_left, weight_left,
+                          word_key(words[i - 1]), word_key(words[i]), limits, best)
+
+
+cdef inline void scan_moment_flips(const score_t* kind, const MomentNode* node,
+                                   const FlipBase* base, const uint64_t* words, idx_t n,
+                                   idx_t n_down, const ScanLimits* limits,
+                                   Cut* best) noexcept nogil:
+    """`sweep_moment_flips`, likewise."""
+    cdef MomentNode one
+    cdef double left, total
+    if node.n_outputs == 1:
+        one = copy_single(node, &total)
+        sweep_moment_flips(kind, &one, &left, base, words, n, n_down, limits, best)
+    else:
+        sweep_moment_flips(kind, node, node.left, base, words, n, n_down, limits, best)

@@ -6,9 +6,18 @@ from obtree.criterion.entropy import Entropy
 from obtree.criterion.friedman import FriedmanError
 from obtree.criterion.gini import Gini
 from obtree.criterion.poisson import Poisson
+from obtree.criterion.slots import MaxMinority, SumMinority, SumOfVariances, Twoing
 from obtree.criterion.squared_error import SquaredError
 
-_CLASSES = {"gini": Gini, "entropy": Entropy, "log_loss": Entropy}
+_CLASSES = {
+    "gini": Gini,
+    "entropy": Entropy,
+    "log_loss": Entropy,
+    "twoing": Twoing,
+    "max_minority": MaxMinority,
+    "sum_minority": SumMinority,
+    "sum_of_variances": SumOfVariances,
+}
 _VALUES = {
     "squared_error": SquaredError,
     "absolute_error": AbsoluteError,

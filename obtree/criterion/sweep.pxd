@@ -1,120 +1,24 @@
-# Sweeping the cuts of one direction for the classification criteria.
-#
-# Gini and entropy differ in three small steps: what they keep while rows move from
-# right to left, how a move changes it, and what a cut is worth. The sweep around these
-# steps is written once and specialised by the compiler for each.
+# Sweeping the cuts of one direction for the classification criteria, in one of three
+# ways: over sorted rows, over bins, or over rows that change sides while one coefficient
+# of a plane is varied. What a cut is worth is in class_sums.pxd.
 
-from libc.math cimport log
-from libc.stdint cimport int32_t, uint32_t, uint64_t
+from libc.stdint cimport uint32_t, uint64_t
 
 from obtree.core.sort cimport word_key, word_position
 from obtree.core.types cimport idx_t, w_t
-from obtree.criterion.base cimport Cut, ScanLimits, is_allowed, keeps_order
+from obtree.criterion.base cimport Cut, FlipBase, ScanLimits, is_allowed, keeps_order
+from obtree.criterion.class_sums cimport (
+    ClassNode,
+    beats,
+    move_left,
+    reset_sums,
+    restore_sums,
+    sums_t,
+)
 
 
-cdef struct ClassNode:
-    # The classes of all outputs stand in one array of slots: class c of output k is
-    # slot k * stride + c.
-    idx_t n_outputs
-    idx_t stride              # the largest number of classes
-    idx_t n_slots             # n_outputs * stride
-    idx_t n_padded            # n_slots, rounded up to a multiple of four; the rest is zero
-    w_t weight                # of the node
-    double margin             # a cut must beat another by more; less is rounding
-    w_t* total                # (n_padded) weight of each slot in the node
-    w_t* left                 # (n_padded) the same left of the current cut
-    int32_t* slot             # (n * n_outputs) slots of the node's rows
-    w_t* w                    # (n) weights of the node's rows
-
-
-# Gini: with L, R, T the weights left, right and in total, the children's impurity is
-# smallest where sum L^2 / W_L + sum R^2 / W_R is largest, and
-# sum R^2 = sum T^2 - 2 sum T L + sum L^2. Exact for whole-number weights.
-cdef struct GiniSums:
-    double squares            # sum T^2
-    double left               # sum L^2
-    double cross              # sum T L
-
-
-# Entropy: the children's impurity is smallest where sum L log L - W_L log W_L +
-# sum R log R - W_R log W_R is largest.
-cdef struct EntropySums:
-    double left               # sum L log L
-    double right              # sum R log R
-    double n_outputs
-    const double* xlogx       # x log x for x = 0, 1, ..., n_table - 1; whole-number weights
-    idx_t n_table
-
-
-ctypedef fused sums_t:
-    GiniSums
-    EntropySums
-
-
-cdef inline double xlogx(const EntropySums* sums, w_t x) noexcept nogil:
-    if x < sums.n_table:
-        return sums.xlogx[<idx_t>x]
-    return x * log(x) if x > 0.0 else 0.0
-
-
-cdef inline void reset_sums(sums_t* sums, const ClassNode* node) noexcept nogil:
-    """All rows are right of the cut."""
-    cdef idx_t s
-    for s in range(node.n_slots):
-        node.left[s] = 0.0
-    sums.left = 0.0
-    if sums_t is GiniSums:
-        sums.cross = 0.0
-        sums.squares = 0.0
-        for s in range(node.n_slots):
-            sums.squares += node.total[s] * node.total[s]
-    else:
-        sums.n_outputs = <double>node.n_outputs
-        sums.right = 0.0
-        for s in range(node.n_slots):
-            sums.right += xlogx(sums, node.total[s])
-
-
-cdef inline void move_left(sums_t* sums, const ClassNode* node, idx_t s, w_t w) noexcept nogil:
-    """Weight w of slot s crosses the cut."""
-    cdef w_t left = node.left[s]
-    if sums_t is GiniSums:
-        sums.left += w * (2.0 * left + w)
-        sums.cross += w * node.total[s]
-    else:
-        sums.left += xlogx(sums, left + w) - xlogx(sums, left)
-        sums.right += (
-            xlogx(sums, node.total[s] - left - w) - xlogx(sums, node.total[s] - left)
-        )
-    node.left[s] = left + w
-
-
-cdef inline bint beats(const sums_t* sums, w_t weight_left, w_t weight_right, double margin,
-                       double* score) noexcept nogil:
-    """Whether the current cut is worth more than *score, which it then replaces.
-
-    Cuts of equal worth stay in the order in which they were met, also when rounding,
-    which differs between a row of weight two and two rows, tells them apart.
-    """
-    cdef double numerator, denominator, candidate
-    if sums_t is GiniSums:
-        # a / b > score, decided by a product: a division only for a cut that wins.
-        numerator = (
-            sums.left * weight_right
-            + (sums.squares - 2.0 * sums.cross + sums.left) * weight_left
-        )
-        denominator = weight_left * weight_right
-        if not numerator > score[0] * denominator:
-            return False
-        candidate = numerator / denominator
-    else:
-        candidate = sums.left + sums.right - sums.n_outputs * (
-            xlogx(sums, weight_left) + xlogx(sums, weight_right)
-        )
-    if not candidate > score[0] + margin:
-        return False
-    score[0] = candidate
-    return True
+cdef enum:
+    PACKED_CLASS_BITS = 15    # of a row's token, below its weight
 
 
 cdef inline void judge_cut(sums_t* sums, const ClassNode* node, idx_t n_left, idx_t n_right,
@@ -125,7 +29,7 @@ cdef inline void judge_cut(sums_t* sums, const ClassNode* node, idx_t n_left, id
     cdef double score = best.score
     if not is_allowed(limits, n_left, n_right, weight_left, weight_right):
         return
-    if not beats(sums, weight_left, weight_right, node.margin, &score):
+    if not beats(sums, node, weight_left, weight_right, &score):
         return
     if limits.monotone != 0 and not keeps_order(
         limits, node.left[1] / weight_left, (node.total[1] - node.left[1]) / weight_right
@@ -194,3 +98,60 @@ cdef inline idx_t sweep_bins(sums_t* sums, const ClassNode* node, const w_t* bin
         key = <uint32_t>b
         n_found += 1
     return n_found
+
+
+cdef inline void flip_row(sums_t* sums, const ClassNode* node, const FlipBase* base,
+                          uint64_t word, idx_t* n_left, w_t* weight_left) noexcept nogil:
+    """The row of a word changes sides."""
+    cdef idx_t token = word_position(word) >> 1
+    cdef bint leaves = word & 1
+    cdef idx_t k
+    cdef w_t w
+    n_left[0] += 1 - 2 * leaves
+    if base.packed:
+        w = <w_t>(token >> PACKED_CLASS_BITS)
+        w = -w if leaves else w
+        move_left(sums, node, token & ((1 << PACKED_CLASS_BITS) - 1), w)
+    else:
+        w = -node.w[token] if leaves else node.w[token]
+        for k in range(node.n_outputs):
+            move_left(sums, node, node.slot[token * node.n_outputs + k], w)
+    weight_left[0] += w
+
+
+cdef inline void sweep_flips(sums_t* sums, const ClassNode* node, const FlipBase* base,
+                             const uint64_t* words, idx_t n, idx_t n_down,
+                             const ScanLimits* limits, Cut* best) noexcept nogil:
+    """Every plane between two different steps, outwards from the present one.
+
+        words   0 1 ... n_down-1  |  n_down ... n-1
+                <- steps below 0     steps above 0 ->
+    """
+    cdef idx_t i, n_left = base.n_left
+    cdef w_t weight_left = base.weight_left
+    restore_base(sums, node, base)
+    if 0 < n_down < n:
+        judge_cut(sums, node, n_left, base.n - n_left, weight_left, word_key(words[n_down - 1]),
+                  word_key(words[n_down]), limits, best)
+    for i in range(n_down, n - 1):
+        flip_row(sums, node, base, words[i], &n_left, &weight_left)
+        if word_key(words[i]) != word_key(words[i + 1]):
+            judge_cut(sums, node, n_left, base.n - n_left, weight_left, word_key(words[i]),
+                      word_key(words[i + 1]), limits, best)
+    n_left = base.n_left
+    weight_left = base.weight_left
+    restore_base(sums, node, base)
+    for i in range(n_down - 1, 0, -1):
+        flip_row(sums, node, base, words[i], &n_left, &weight_left)
+        if word_key(words[i - 1]) != word_key(words[i]):
+            judge_cut(sums, node, n_left, base.n - n_left, weight_left, word_key(words[i - 1]),
+                      word_key(words[i]), limits, best)
+
+
+cdef inline void restore_base(sums_t* sums, const ClassNode* node,
+                              const FlipBase* base) noexcept nogil:
+    """Back to the present plane."""
+    cdef idx_t s
+    for s in range(node.n_slots):
+        node.left[s] = base.left[s]
+    restore_sums(sums, node)

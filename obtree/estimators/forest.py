@@ -19,7 +19,8 @@ class ObliqueForestClassifier(ClassificationTask, BaseObliqueForest):
         Number of trees.
     splitter : str or Splitter, default="axis"
         How a node is split; see `obtree.splitter`.
-    criterion : {"gini", "entropy", "log_loss"}, default="gini"
+    criterion : {"gini", "entropy", "log_loss", "twoing", "max_minority", "sum_minority", \
+            "sum_of_variances"}, default="gini"
         Impurity that splits reduce.
     max_depth : int, default=None
         Greatest depth; None grows until leaves are pure or too small.

@@ -141,7 +141,8 @@ class ObliqueTreeClassifier(ClassificationTask, BaseObliqueTree):
     ----------
     splitter : str or Splitter, default="axis"
         How a node is split; see `obtree.splitter`.
-    criterion : {"gini", "entropy", "log_loss"}, default="gini"
+    criterion : {"gini", "entropy", "log_loss", "twoing", "max_minority", "sum_minority", \
+            "sum_of_variances"}, default="gini"
         Impurity that splits reduce.
     max_depth : int, default=None
         Greatest depth; None grows until leaves are pure or too small.

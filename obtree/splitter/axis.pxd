@@ -10,6 +10,7 @@ from obtree.splitter.candidates cimport Candidates
 
 cdef class AxisSplitter(Splitter):
     cdef Candidates pool
+    cdef double best_score    # of the node split last, as the criterion scores cuts
     cdef uint32_t* codes      # (n_samples) ranks of the node's rows
     cdef uint64_t* words      # (n_samples) sorted (rank, position)
     cdef uint64_t* spare      # (n_samples)

@@ -168,11 +168,16 @@ def compute_impurity(name, y, w, n_classes=None):
     value = compute_value(name, y, w, n_classes)
     per_output = []
     for k in range(y.shape[1]):
-        if name == "gini":
+        if name in ("gini", "twoing"):
             per_output.append(1.0 - np.sum(value[k] ** 2))
         elif name in ("entropy", "log_loss"):
             share = value[k][value[k] > 0]
             per_output.append(-np.sum(share * np.log2(share)))
+        elif name in ("max_minority", "sum_minority"):
+            per_output.append(1.0 - value[k].max())
+        elif name == "sum_of_variances":
+            number = np.arange(len(value[k]))
+            per_output.append(np.sum(value[k] * (number - np.sum(value[k] * number)) ** 2))
         elif name in ("squared_error", "friedman_mse"):
             per_output.append(np.sum(w * (y[:, k] - value[k, 0]) ** 2) / w.sum())
         elif name == "absolute_error":
@@ -201,6 +206,16 @@ def rate_split(name, y, w, left, n_classes=None):
     if name == "friedman_mse":
         means = [np.average(y[side], axis=0, weights=w[side]) for side in (left, right)]
         return weights[0] * weights[1] * np.sum(means[0] - means[1]) ** 2
+    if name in ("twoing", "max_minority"):
+        shares = [compute_value(name, y[side], w[side], n_classes) for side in (left, right)]
+        if name == "twoing":
+            apart = np.abs(shares[0] - shares[1]).sum(axis=1)
+            return weights[0] * weights[1] / sum(weights) * np.sum(apart**2)
+        minorities = [
+            weight * (1.0 - share.max(axis=1))
+            for weight, share in zip(weights, shares, strict=True)
+        ]
+        return -np.sum(np.maximum(*minorities))
     if name == "poisson" and any(
         np.any(np.sum(y[side] * w[side, None], axis=0) <= 0) for side in (left, right)
     ):
@@ -249,6 +264,31 @@ def list_cuts(name, codes, y, w, n_classes=None, **limits):
             if quality > -np.inf:
                 cuts.append((quality, int(low), int(high)))
     return cuts
+
+
+def list_flips(name, score, x, y, w, n_classes=None, **limits):
+    """Every allowed plane on a line: list of (quality, lower step, upper step).
+
+    With a step between the two, the rows on the left are those where score + step * x is
+    negative. Steps are float32 numbers; a row whose step is not finite stays where it is.
+    """
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        step = (-score / x.astype(np.float64)).astype(np.float32).astype(np.float64)
+    moves = np.isfinite(step)
+    between = list(pairwise(np.unique(step[moves])))
+    if len(np.unique(np.signbit(step[moves & (step == 0)]))) == 2:
+        between.append((0.0, 0.0))  # rows on the plane turn left both ways: it stands alone
+    planes = []
+    for low, high in between:
+        middle = 0.5 * low + 0.5 * high
+        left = np.where(moves, np.where(x > 0, middle < step, middle > step), score < 0)
+        if low == high:
+            left = score < 0
+        if is_allowed(name, y, w, left, n_classes, **limits):
+            quality = rate_split(name, y, w, left, n_classes)
+            if quality > -np.inf:
+                planes.append((quality, low, high))
+    return planes
 
 
 def list_axis_splits(name, X, y, w, n_classes=None, **limits):

@@ -22,6 +22,7 @@ PUBLIC_PXD = [
     "obtree/core/types.pxd",
     "obtree/criterion/__init__.pxd",
     "obtree/criterion/base.pxd",
+    "obtree/criterion/class_sums.pxd",
     "obtree/criterion/classes.pxd",
     "obtree/criterion/moments.pxd",
     "obtree/criterion/moments_sweep.pxd",

@@ -111,6 +111,16 @@ typedef struct {
     void (*score_keys)(const double *score, ptrdiff_t n, double low, double scale,
                        uint32_t *keys);
 
+    /* Words of the rows that change sides when step * x[p] is added to score[p], a row being
+     * left while its score is negative: the step as a float key, then token[p] << 1, plus 1
+     * when the row is left now. Rows without a finite step are left out. Returns how many
+     * words there are, *n_down of them with a negative step; they are not sorted. */
+    ptrdiff_t (*find_steps)(const double *score, const float *x, const uint32_t *token,
+                            ptrdiff_t n, uint64_t *words, ptrdiff_t *n_down);
+
+    /* score[p] += step * x[p] */
+    void (*add_column)(double *score, const float *x, double step, ptrdiff_t n);
+
     /* Stable split of rows by rank: rows with codes <= cut stay in front. Returns how
      * many. `spare` holds n rows of scratch. */
     ptrdiff_t (*split_rows)(const void *codes, int32_t width, ptrdiff_t stride, uint32_t cut,

@@ -11,6 +11,7 @@
 #include "bins.h"
 #include "scores.h"
 #include "sort.h"
+#include "steps.h"
 #include "traverse.h"
 
 #define OBTREE_JOIN_(a, b) a##b
@@ -32,6 +33,8 @@ const obtree_kernels OBTREE_JOIN(obtree_kernels_, OBTREE_TARGET) = {
     .project_rows = project_rows,
     .score_range = score_range,
     .score_keys = score_keys,
+    .find_steps = find_steps,
+    .add_column = add_column,
     .split_rows = split_rows,
     .traverse_narrow = traverse_narrow,
     .traverse_wide = traverse_wide,
