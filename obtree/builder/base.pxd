@@ -42,6 +42,7 @@ cdef class TreeBuilder:
     cdef w_t min_weight_leaf
     cdef bint constrained             # whether there are monotonic constraints
     cdef SplitResult result           # the latest proposal, in buffers of the workspace
+    cdef double* share                # of the proposal's terms
     cdef object _monotonic            # keeps settings.monotonic alive
 
     cdef int bind(self, const DataView* view, Criterion criterion, Splitter splitter, rule,

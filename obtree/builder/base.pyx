@@ -16,7 +16,9 @@ from obtree.core.random cimport RandState
 from obtree.core.types cimport FOUND, feature_t, idx_t, impurity_epsilon, w_t
 from obtree.criterion.base cimport Criterion, NodeStats
 from obtree.data.dataset cimport DataView
+from obtree.data.hyperplane cimport EXTRA_TERMS
 from obtree.data.partition cimport SampleIndex
+from obtree.data.share cimport share_terms
 from obtree.splitter.base cimport NodeTask, Splitter
 
 
@@ -27,6 +29,7 @@ cdef class TreeBuilder:
                   const volatile int* stop, Workspace workspace) except -1:
         """Take scratch and hand the collaborators what they need; once per worker."""
         cdef const int8_t[::1] signs
+        cdef idx_t max_terms = view.n_features + EXTRA_TERMS
         self.rule.max_depth = rule.max_depth
         self.rule.min_samples_split = rule.min_samples_split
         self.rule.min_samples_leaf = rule.min_samples_leaf
@@ -48,9 +51,10 @@ cdef class TreeBuilder:
         self.index.bind(view, workspace)
         criterion.bind(workspace, view.n_samples)
         splitter.bind(view, criterion, &self.settings, workspace)
-        self.result.plane.feature = <feature_t*>workspace.take(view.n_features,
-                                                               sizeof(feature_t))
-        self.result.plane.weight = <w_t*>workspace.take(view.n_features, sizeof(w_t))
+        self.result.plane.feature = <feature_t*>workspace.take(max_terms, sizeof(feature_t))
+        self.result.plane.weight = <w_t*>workspace.take(max_terms, sizeof(w_t))
+        self.result.partner = <feature_t*>workspace.take(max_terms, sizeof(feature_t))
+        self.share = <double*>workspace.take(max_terms, sizeof(double))
         return 0
 
     cdef int begin_tree(self, RandState* rng) except -1 nogil:
@@ -119,9 +123,16 @@ cdef class TreeBuilder:
         self.result.rank_cut = -1
         self.result.inherited = 0
         self.result.plane.n_terms = 0
+        self.result.plane.partner = NULL
+        self.result.plane.lower = -INFINITY
+        self.result.plane.share = NULL
         self.result.plane.missing_left = False
         if self.splitter.node_split(&task, &self.result) != FOUND:
             return -1
+        if self.result.plane.n_terms > 1:
+            self.result.plane.share = self.share
+            share_terms(self.index.view, &self.result.plane, task.rows, task.n, task.weight,
+                        self.share)
         self.result.plane.missing_seen = self.index.lacks_value(&self.result.plane, open.start,
                                                                 open.end)
         pos = self.index.split(&self.result.plane, self.result.rank_cut, open.start, open.end)

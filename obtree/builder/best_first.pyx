@@ -6,6 +6,8 @@ oldest of equal ones). A tentative split has re-ordered the node's rows, which h
 nothing when it is never made.
 """
 
+from libc.string cimport memcpy
+
 from obtree.builder.base cimport OpenNode, TreeBuilder
 from obtree.core.memory cimport free_block, grow_block
 from obtree.core.types cimport feature_t, idx_t, node_t, w_t
@@ -51,8 +53,7 @@ cdef class BestFirstBuilder(TreeBuilder):
             best.left.node = self.store.add_node()
             best.right.node = self.store.add_node()
             status = self.store.set_split(best.node, best.left.node, &best.plane)
-            free_block(best.plane.feature)
-            free_block(best.plane.weight)
+            free_terms(&best.plane)
             self._consider(&best.left)
             self._consider(&best.right)
             n_leaves += 1
@@ -63,7 +64,6 @@ cdef class BestFirstBuilder(TreeBuilder):
         """Record the node as a leaf and, if it can be split, the split for later."""
         cdef NodeStats stats
         cdef Tentative item
-        cdef idx_t k
         # The prefix of constant features is only valid in depth-first order.
         open.inherited = 0
         if not self.open_node(open, &stats):
@@ -71,12 +71,7 @@ cdef class BestFirstBuilder(TreeBuilder):
         if self.split_node(open, &stats, &item.improvement, &item.left, &item.right) < 0:
             return 0
         item.node = open.node
-        item.plane = self.result.plane
-        item.plane.feature = <feature_t*>grow_block(NULL, item.plane.n_terms, sizeof(feature_t))
-        item.plane.weight = <w_t*>grow_block(NULL, item.plane.n_terms, sizeof(w_t))
-        for k in range(item.plane.n_terms):
-            item.plane.feature[k] = self.result.plane.feature[k]
-            item.plane.weight[k] = self.result.plane.weight[k]
+        copy_terms(&self.result.plane, &item.plane)
         self._push(&item)
         return 0
 
@@ -120,9 +115,35 @@ cdef class BestFirstBuilder(TreeBuilder):
         """Drop the splits that were never made."""
         cdef idx_t k
         for k in range(self._n_heap):
-            free_block(self._heap[k].plane.feature)
-            free_block(self._heap[k].plane.weight)
+            free_terms(&self._heap[k].plane)
         self._n_heap = 0
+
+
+cdef void* copy_block(const void* block, size_t n_bytes) except? NULL nogil:
+    """A copy of its own; NULL stays NULL."""
+    cdef void* copy = NULL
+    if block != NULL:
+        copy = grow_block(NULL, n_bytes, 1)
+        memcpy(copy, block, n_bytes)
+    return copy
+
+
+cdef int copy_terms(const Hyperplane* plane, Hyperplane* out) except -1 nogil:
+    """Copy a plane, its terms into blocks of their own."""
+    cdef size_t n = plane.n_terms
+    out[0] = plane[0]
+    out.feature = <feature_t*>copy_block(plane.feature, n * sizeof(feature_t))
+    out.weight = <w_t*>copy_block(plane.weight, n * sizeof(w_t))
+    out.partner = <feature_t*>copy_block(plane.partner, n * sizeof(feature_t))
+    out.share = <double*>copy_block(plane.share, n * sizeof(double))
+    return 0
+
+
+cdef void free_terms(Hyperplane* plane) noexcept nogil:
+    free_block(plane.feature)
+    free_block(plane.weight)
+    free_block(plane.partner)
+    free_block(plane.share)
 
 
 cdef inline bint is_better(const Tentative* a, const Tentative* b) noexcept nogil:

@@ -189,6 +189,12 @@ def cut_branches(tree, collapsed):
     # Terms of the kept splits, in order: where each starts, plus 0, 1, ... within it.
     shift = tree.term_ptr[kept] - term_ptr[:len(kept)]
     terms = np.repeat(shift, n_terms) + np.arange(n_terms.sum())
+    optional = {}
+    for name in ("term_partner", "term_share"):
+        if getattr(tree, name) is not None:
+            optional[name] = getattr(tree, name)[terms]
+    if tree.lower_threshold is not None:
+        optional["lower_threshold"] = np.where(is_leaf, -np.inf, tree.lower_threshold[kept])
     return Tree.from_arrays(
         n_features=tree.n_features,
         n_classes=tree.n_classes,
@@ -203,4 +209,5 @@ def cut_branches(tree, collapsed):
         n_node_samples=tree.n_node_samples[kept],
         weighted_n_node_samples=tree.weighted_n_node_samples[kept],
         value=tree.value[kept],
+        **optional,
     )

@@ -23,9 +23,17 @@ cdef class NodeStore:
     cdef double* value                # (n_nodes * value_size)
     cdef feature_t* term_feature
     cdef w_t* term_weight
+    # What few trees need; `uses` says whether this one does.
+    cdef double* lower                # minus infinity, or the lower end of an interval
+    cdef feature_t* term_partner      # -1, or the second factor
+    cdef double* term_share           # of the split
+    cdef bint uses_lower
+    cdef bint uses_partner
+    cdef bint uses_share
 
     cdef void clear(self) noexcept nogil
     cdef int _lengthen_nodes(self) except -1 nogil
     cdef node_t add_node(self) except -1 nogil
     cdef int set_split(self, node_t node, node_t left, const Hyperplane* plane) except -1 nogil
+    cdef int _lengthen_terms(self, idx_t n_more) except -1 nogil
     cdef dict to_arrays(self)

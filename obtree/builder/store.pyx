@@ -7,6 +7,7 @@ order of the nodes.
 
 import numpy as np
 
+from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memcpy
 
@@ -32,15 +33,22 @@ cdef class NodeStore:
         free_block(self.value)
         free_block(self.term_feature)
         free_block(self.term_weight)
+        free_block(self.lower)
+        free_block(self.term_partner)
+        free_block(self.term_share)
 
     cdef void clear(self) noexcept nogil:
         self.n_nodes = 0
         self.n_terms = 0
+        self.uses_lower = False
+        self.uses_partner = False
+        self.uses_share = False
 
     cdef int _lengthen_nodes(self) except -1 nogil:
         cdef idx_t n = 2 * self._node_capacity + 256
         self.left = <node_t*>grow_block(self.left, n, sizeof(node_t))
         self.threshold = <double*>grow_block(self.threshold, n, sizeof(double))
+        self.lower = <double*>grow_block(self.lower, n, sizeof(double))
         self.first_term = <int64_t*>grow_block(self.first_term, n, sizeof(int64_t))
         self.term_count = <int32_t*>grow_block(self.term_count, n, sizeof(int32_t))
         self.missing_left = <uint8_t*>grow_block(self.missing_left, n, sizeof(uint8_t))
@@ -61,23 +69,39 @@ cdef class NodeStore:
                 raise MemoryError("a tree cannot have 2**31 - 1 nodes or more")
         self.left[node] = -1
         self.threshold[node] = 0.0
+        self.lower[node] = -INFINITY
         self.first_term[node] = 0
         self.term_count[node] = 0
         self.missing_left[node] = 0
         self.n_nodes += 1
         return <node_t>node
 
+    cdef int _lengthen_terms(self, idx_t n_more) except -1 nogil:
+        """Make room for more terms."""
+        cdef idx_t n
+        if self.n_terms + n_more <= self._term_capacity:
+            return 0
+        n = 2 * (self._term_capacity + n_more) + 256
+        self.term_feature = <feature_t*>grow_block(self.term_feature, n, sizeof(feature_t))
+        self.term_weight = <w_t*>grow_block(self.term_weight, n, sizeof(w_t))
+        self.term_partner = <feature_t*>grow_block(self.term_partner, n, sizeof(feature_t))
+        self.term_share = <double*>grow_block(self.term_share, n, sizeof(double))
+        self._term_capacity = n
+        return 0
+
     cdef int set_split(self, node_t node, node_t left, const Hyperplane* plane) except -1 nogil:
         """Turn a leaf into a split with children `left` and `left + 1`."""
-        cdef idx_t n
-        if self.n_terms + plane.n_terms > self._term_capacity:
-            n = 2 * (self._term_capacity + plane.n_terms) + 256
-            self.term_feature = <feature_t*>grow_block(self.term_feature, n, sizeof(feature_t))
-            self.term_weight = <w_t*>grow_block(self.term_weight, n, sizeof(w_t))
-            self._term_capacity = n
-        memcpy(self.term_feature + self.n_terms, plane.feature,
-               plane.n_terms * sizeof(feature_t))
-        memcpy(self.term_weight + self.n_terms, plane.weight, plane.n_terms * sizeof(w_t))
+        cdef idx_t k, at = self.n_terms
+        self._lengthen_terms(plane.n_terms)
+        for k in range(plane.n_terms):
+            self.term_feature[at + k] = plane.feature[k]
+            self.term_weight[at + k] = plane.weight[k]
+            self.term_partner[at + k] = -1 if plane.partner == NULL else plane.partner[k]
+            self.term_share[at + k] = 1.0 if plane.share == NULL else plane.share[k]
+        self.uses_lower |= plane.lower > -INFINITY
+        self.uses_partner |= plane.partner != NULL
+        self.uses_share |= plane.share != NULL
+        self.lower[node] = plane.lower
         self.left[node] = left
         self.threshold[node] = plane.threshold
         self.missing_left[node] = 2 if not plane.missing_seen else plane.missing_left != 0
@@ -89,18 +113,14 @@ cdef class NodeStore:
     cdef dict to_arrays(self):
         """Copies for `obtree.tree.tree.Tree.from_arrays`, terms in node order."""
         cdef idx_t n = self.n_nodes, node, k, at = 0
-        left = np.empty(n, dtype=np.int32)
         term_ptr = np.empty(n + 1, dtype=np.int64)
-        term_feature = np.empty(self.n_terms, dtype=np.int32)
-        term_weight = np.empty(self.n_terms, dtype=np.float64)
+        order = np.empty(self.n_terms, dtype=np.int64)
         cdef int64_t[::1] pointers = term_ptr
-        cdef int32_t[::1] features = term_feature
-        cdef double[::1] weights = term_weight
+        cdef int64_t[::1] source = order
         pointers[0] = 0
         for node in range(n):
             for k in range(self.term_count[node]):
-                features[at] = self.term_feature[self.first_term[node] + k]
-                weights[at] = self.term_weight[self.first_term[node] + k]
+                source[at] = self.first_term[node] + k
                 at += 1
             pointers[node + 1] = at
         left = copy_array(self.left, n, np.int32)
@@ -108,19 +128,27 @@ cdef class NodeStore:
         missing_left = copy_array(self.missing_left, n, np.uint8)
         unseen = np.flatnonzero(missing_left == 2)
         missing_left[unseen] = weight[left[unseen]] > weight[left[unseen] + 1]
-        return {
+        arrays = {
             "children_left": left,
             "children_right": np.where(left < 0, np.int32(-1), left + np.int32(1)),
             "threshold": copy_array(self.threshold, n, np.float64),
             "term_ptr": term_ptr,
-            "term_feature": term_feature,
-            "term_weight": term_weight,
+            "term_feature": copy_array(self.term_feature, self.n_terms, np.int32)[order],
+            "term_weight": copy_array(self.term_weight, self.n_terms, np.float64)[order],
             "missing_go_left": missing_left,
             "impurity": copy_array(self.impurity, n, np.float64),
             "n_node_samples": copy_array(self.n_rows, n, np.int64),
             "weighted_n_node_samples": weight,
             "value": copy_array(self.value, n * self.value_size, np.float64),
         }
+        if self.uses_lower:
+            arrays["lower_threshold"] = copy_array(self.lower, n, np.float64)
+        if self.uses_partner:
+            arrays["term_partner"] = copy_array(self.term_partner, self.n_terms, np.int32)[order]
+        if self.uses_share:
+            shares = copy_array(self.term_share, self.n_terms, np.float64)
+            arrays["term_share"] = shares[order].astype(np.float32)
+        return arrays
 
 
 cdef object copy_array(const void* source, idx_t n, dtype):

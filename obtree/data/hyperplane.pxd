@@ -1,39 +1,61 @@
 # The one definition of what a node tests, for training and for prediction.
 #
 # A hyperplane is a short list of (feature, weight) terms and a threshold; an axis
-# split is a hyperplane with one term of weight 1. Training and prediction must send
-# a row the same way to the last bit, so the sum below has one order: up to 15 terms
-# are added one after the other, longer lists go into 16 partial sums (term k into
-# sum k mod 16) that are then folded in halves. The build forbids fused operations.
+# split is a hyperplane with one term of weight 1. Two things go beyond planes: a term may
+# be a product of two features, and a node may ask for an interval, lower < sum <= threshold.
+#
+# Training and prediction must send a row the same way to the last bit, so the sum below has
+# one order: up to 15 terms are added one after the other, longer lists go into 16 partial
+# sums (term k into sum k mod 16) that are then folded in halves. The build forbids fused
+# operations.
 
 from obtree.core.types cimport X_t, feature_t, idx_t, w_t
+
+cdef enum:
+    EXTRA_TERMS = 64          # a proposal has room for n_features terms and these
 
 
 cdef struct Hyperplane:
     idx_t n_terms
     feature_t* feature        # n_terms columns of X, owned by the caller
     w_t* weight               # n_terms weights, owned by the caller
+    # NULL when every term is linear. Otherwise term k is weight * x[feature] * x[partner],
+    # or linear where partner[k] is -1.
+    feature_t* partner
     double threshold
+    double lower              # minus infinity unless the node asks for an interval
     bint missing_left         # where a row goes that lacks one of the features
     # Set by the builder: whether a training row of the node did. If none did, such a row
     # follows the heavier child, whatever missing_left says.
     bint missing_seen
+    # Set by the builder: what part of the split each term accounts for (data/share.pyx).
+    double* share             # n_terms, owned by the caller; NULL when not known
 
 
-cdef inline double project_row(const feature_t* feature, const w_t* weight, idx_t n_terms,
-                               const X_t* row, idx_t stride) noexcept nogil:
-    """sum(weight[k] * row[feature[k] * stride]); NaN when a value is missing."""
+cdef inline double read_term(const feature_t* feature, const feature_t* partner, idx_t k,
+                             const X_t* row, idx_t stride) noexcept nogil:
+    """The value that weight[k] multiplies; a product of two float32 numbers is exact."""
+    cdef double value = <double>row[feature[k] * stride]
+    if partner != NULL and partner[k] >= 0:
+        value *= <double>row[partner[k] * stride]
+    return value
+
+
+cdef inline double sum_terms(const feature_t* feature, const feature_t* partner,
+                             const w_t* weight, idx_t n_terms, const X_t* row,
+                             idx_t stride) noexcept nogil:
+    """sum(weight[k] * term k); NaN when a value is missing."""
     cdef double lanes[16]
     cdef double total = 0.0
     cdef idx_t k, lane, width
     if n_terms < 16:
         for k in range(n_terms):
-            total += weight[k] * <double>row[feature[k] * stride]
+            total += weight[k] * read_term(feature, partner, k, row, stride)
         return total
     for lane in range(16):
-        lanes[lane] = weight[lane] * <double>row[feature[lane] * stride]
+        lanes[lane] = weight[lane] * read_term(feature, partner, lane, row, stride)
     for k in range(16, n_terms):
-        lanes[k & 15] += weight[k] * <double>row[feature[k] * stride]
+        lanes[k & 15] += weight[k] * read_term(feature, partner, k, row, stride)
     width = 8
     while width > 0:
         for lane in range(width):
@@ -42,6 +64,21 @@ cdef inline double project_row(const feature_t* feature, const w_t* weight, idx_
     return lanes[0]
 
 
+cdef inline double project_row(const feature_t* feature, const w_t* weight, idx_t n_terms,
+                               const X_t* row, idx_t stride) noexcept nogil:
+    """sum(weight[k] * row[feature[k] * stride]); NaN when a value is missing."""
+    return sum_terms(feature, NULL, weight, n_terms, row, stride)
+
+
+cdef inline double project_plane(const Hyperplane* plane, const X_t* row,
+                                 idx_t stride) noexcept nogil:
+    """The sum that the node compares, products included."""
+    if plane.partner == NULL:
+        return project_row(plane.feature, plane.weight, plane.n_terms, row, stride)
+    return sum_terms(plane.feature, plane.partner, plane.weight, plane.n_terms, row, stride)
+
+
 cdef inline bint goes_left(const Hyperplane* plane, double projection) noexcept nogil:
     """Whether a row with this projection goes to the left child."""
-    return projection <= plane.threshold or (plane.missing_left and projection != projection)
+    return ((projection <= plane.threshold and projection > plane.lower)
+            or (plane.missing_left and projection != projection))

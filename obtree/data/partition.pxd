@@ -22,6 +22,7 @@ cdef class SampleIndex:
     cdef idx_t split(self, const Hyperplane* plane, int64_t rank_cut, idx_t start,
                      idx_t end) noexcept nogil
     cdef bint lacks_value(self, const Hyperplane* plane, idx_t start, idx_t end) noexcept nogil
+    cdef bint _column_lacks_value(self, idx_t j, idx_t start, idx_t end) noexcept nogil
     cdef idx_t _split_by_code(self, uint32_t cut, uint32_t missing, bint missing_left,
                               row_t* rows, idx_t n) noexcept nogil
     cdef idx_t _split_by_plane(self, const Hyperplane* plane, row_t* rows,

@@ -77,18 +77,21 @@ cdef class SampleIndex:
 
     cdef bint lacks_value(self, const Hyperplane* plane, idx_t start, idx_t end) noexcept nogil:
         """Whether a row of a node, not split yet, misses one of the plane's features."""
-        cdef const ColumnView* column
-        cdef uint32_t low, high
         cdef idx_t k
         for k in range(plane.n_terms):
-            column = &self.view.columns[plane.feature[k]]
-            if not column.has_missing:
-                continue
-            gather_codes(self.view, plane.feature[k], self.rows + start, end - start,
-                         self._codes, &low, &high)
-            if high == column.n_values:
+            if self._column_lacks_value(plane.feature[k], start, end):
+                return True
+            if (plane.partner != NULL and plane.partner[k] >= 0
+                    and self._column_lacks_value(plane.partner[k], start, end)):
                 return True
         return False
+
+    cdef bint _column_lacks_value(self, idx_t j, idx_t start, idx_t end) noexcept nogil:
+        cdef uint32_t low, high
+        if not self.view.columns[j].has_missing:
+            return False
+        gather_codes(self.view, j, self.rows + start, end - start, self._codes, &low, &high)
+        return high == self.view.columns[j].n_values
 
     cdef idx_t _split_by_code(self, uint32_t cut, uint32_t missing, bint missing_left,
                               row_t* rows, idx_t n) noexcept nogil:

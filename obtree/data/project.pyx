@@ -11,7 +11,7 @@ from libc.stdint cimport uint32_t
 from obtree.core.dispatch cimport kernels
 from obtree.core.types cimport X_t, idx_t, row_t
 from obtree.data.dataset cimport ColumnView, DataView, gather_codes
-from obtree.data.hyperplane cimport Hyperplane
+from obtree.data.hyperplane cimport Hyperplane, project_plane
 
 cdef enum:
     BLOCK = 128               # rows whose partial sums are kept together
@@ -20,7 +20,11 @@ cdef enum:
 
 cdef void project_rows(const DataView* view, const Hyperplane* plane, const row_t* rows, idx_t n,
                        double* out) noexcept nogil:
-    cdef idx_t start = 0, n_block
+    cdef idx_t start = 0, n_block, p
+    if view.X != NULL and plane.partner != NULL:
+        for p in range(n):
+            out[p] = project_plane(plane, view.X + rows[p] * view.row_stride, view.col_stride)
+        return
     if view.X != NULL:
         kernels().project_rows(view.X, view.row_stride, view.col_stride, plane.feature,
                                plane.weight, plane.n_terms, rows, n, out)
@@ -46,34 +50,48 @@ cdef void read_block(const DataView* view, idx_t j, const row_t* rows, idx_t n,
         out[p] = column.values[codes[p]] if codes[p] < column.n_values else <X_t>NAN
 
 
+cdef void read_terms(const DataView* view, const Hyperplane* plane, idx_t k, const row_t* rows,
+                     idx_t n, double* out) noexcept nogil:
+    """What weight[k] multiplies: values of a column, or products with a second one."""
+    cdef X_t values[BLOCK]
+    cdef idx_t p
+    read_block(view, plane.feature[k], rows, n, values)
+    for p in range(n):
+        out[p] = <double>values[p]
+    if plane.partner != NULL and plane.partner[k] >= 0:
+        read_block(view, plane.partner[k], rows, n, values)
+        for p in range(n):
+            out[p] *= <double>values[p]
+
+
 cdef void add_terms(const DataView* view, const Hyperplane* plane, const row_t* rows, idx_t n,
                     double* out) noexcept nogil:
     """One term after the other."""
-    cdef X_t values[BLOCK]
+    cdef double values[BLOCK]
     cdef idx_t p, k
     for p in range(n):
         out[p] = 0.0
     for k in range(plane.n_terms):
-        read_block(view, plane.feature[k], rows, n, values)
+        read_terms(view, plane, k, rows, n, values)
         for p in range(n):
-            out[p] += plane.weight[k] * <double>values[p]
+            out[p] += plane.weight[k] * values[p]
 
 
 cdef void add_lanes(const DataView* view, const Hyperplane* plane, const row_t* rows, idx_t n,
                     double* out) noexcept nogil:
     """Term k into partial sum k mod 16, then fold the sums in halves."""
     cdef double lanes[LANES][BLOCK]
-    cdef X_t values[BLOCK]
+    cdef double values[BLOCK]
     cdef idx_t p, k, lane, width = LANES // 2
     for k in range(plane.n_terms):
-        read_block(view, plane.feature[k], rows, n, values)
+        read_terms(view, plane, k, rows, n, values)
         lane = k % LANES
         if k < LANES:
             for p in range(n):
-                lanes[lane][p] = plane.weight[k] * <double>values[p]
+                lanes[lane][p] = plane.weight[k] * values[p]
         else:
             for p in range(n):
-                lanes[lane][p] += plane.weight[k] * <double>values[p]
+                lanes[lane][p] += plane.weight[k] * values[p]
     while width > 0:
         for lane in range(width):
             for p in range(n):

@@ -24,6 +24,7 @@ from obtree.estimators.forest import ObliqueForestClassifier, ObliqueForestRegre
 from obtree.estimators.tree import ObliqueTreeClassifier, ObliqueTreeRegressor
 from obtree.splitter.registry import available, resolve_splitter
 from obtree.tree.state import tree_from_state, tree_to_state
+from obtree.tree.tree import OPTIONAL_FIELDS
 
 FORMAT = 1
 MAX_BYTES = 2**32
@@ -182,7 +183,7 @@ def _pack_states(states):
     Parameters
     ----------
     states : list of dict
-        States with the same keys; values are arrays or integers.
+        Values are arrays or integers. An array that some states lack has length 0 there.
 
     Returns
     -------
@@ -190,13 +191,14 @@ def _pack_states(states):
         ``tree.<key>`` and, for arrays, ``length.<key>`` with one entry per tree.
     """
     arrays = {}
-    for key, example in states[0].items():
-        column = [state[key] for state in states]
+    examples = {key: value for state in states for key, value in state.items()}
+    for key, example in examples.items():
         if isinstance(example, np.ndarray):
+            column = [state.get(key, example[:0]) for state in states]
             arrays[f"tree.{key}"] = np.concatenate(column)
             arrays[f"length.{key}"] = np.array([len(values) for values in column], dtype=np.int64)
         else:
-            arrays[f"tree.{key}"] = np.array(column, dtype=np.int64)
+            arrays[f"tree.{key}"] = np.array([state[key] for state in states], dtype=np.int64)
     return arrays
 
 
@@ -210,7 +212,14 @@ def _unpack_states(arrays):
     n_trees = {len(column) for column in columns.values()}
     if len(n_trees) != 1:
         raise ValueError("its arrays describe different numbers of trees")
-    return [{key: column[t] for key, column in columns.items()} for t in range(n_trees.pop())]
+    return [
+        {
+            key: column[t]
+            for key, column in columns.items()
+            if key not in OPTIONAL_FIELDS or len(column[t])
+        }
+        for t in range(n_trees.pop())
+    ]
 
 
 def _split_column(key, values, lengths):

@@ -41,7 +41,10 @@ cdef struct NodeTask:
 
 
 cdef struct SplitResult:
-    Hyperplane plane          # OUT; room for n_features terms
+    # OUT; its arrays have room for n_features + EXTRA_TERMS terms. On entry it is linear and
+    # one-sided: a splitter that makes products of features sets plane.partner = partner.
+    Hyperplane plane
+    feature_t* partner        # room for plane.partner
     # OUT: for an axis split of an encoded column, the last rank that goes left (the
     # builder then need not read X); -1 otherwise.
     int64_t rank_cut

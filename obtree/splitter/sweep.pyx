@@ -5,6 +5,7 @@ threshold is the middle of the two scores it separates.
 """
 
 from libc.float cimport DBL_MAX
+from libc.math cimport INFINITY
 from libc.stdint cimport uint32_t, uint64_t
 
 from obtree.core.memory cimport Workspace
@@ -55,6 +56,7 @@ cdef class ScoreSweep:
                 end = middle
         best.score = cut.score
         best.missing_left = missing_left
+        best.lower = -INFINITY
         high = score[word_position(self.words[start])]
         if high == high:
             best.threshold = place_threshold(score[word_position(self.words[start - 1])], high)

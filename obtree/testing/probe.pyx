@@ -192,7 +192,8 @@ def project_rows(feature, weight, X):
 
 
 def split_index(Dataset dataset, sample_weight, idx_t start, idx_t end, feature, weight,
-                double threshold, bint missing_left, int64_t rank_cut=-1):
+                double threshold, bint missing_left, int64_t rank_cut=-1, partner=None,
+                double lower=-INFINITY):
     """Fill a SampleIndex with the weighted rows and split the range [start, end).
 
     Returns (rows before, rows after, where the right side begins).
@@ -202,6 +203,7 @@ def split_index(Dataset dataset, sample_weight, idx_t start, idx_t end, feature,
     cdef const w_t[::1] weights = np.ascontiguousarray(sample_weight, dtype=np.float64)
     cdef feature_t[::1] features = np.array(feature, dtype=np.int32)
     cdef w_t[::1] terms = np.array(weight, dtype=np.float64)
+    cdef feature_t[::1] partners
     cdef Hyperplane plane
     cdef idx_t i
     index.bind(&dataset.view, workspace)
@@ -216,6 +218,12 @@ def split_index(Dataset dataset, sample_weight, idx_t start, idx_t end, feature,
     plane.weight = &terms[0]
     plane.threshold = threshold
     plane.missing_left = missing_left
+    plane.lower = lower
+    plane.partner = NULL
+    plane.share = NULL
+    if partner is not None:
+        partners = np.array(partner, dtype=np.int32)
+        plane.partner = &partners[0]
     pos = index.split(&plane, rank_cut, start, end)
     return before, np.array([index.rows[i] for i in range(index.n_rows)]), pos
 
@@ -427,8 +435,10 @@ def propose_splits(Dataset dataset, Criterion criterion, Splitter splitter, rows
     cdef Workspace workspace = Workspace()
     cdef const row_t[::1] at = np.ascontiguousarray(rows, dtype=np.int32)
     cdef const w_t[::1] weights = np.ascontiguousarray(weight, dtype=np.float64)
-    cdef feature_t[::1] feature = np.empty(dataset.n_features, dtype=np.int32)
-    cdef w_t[::1] terms = np.empty(dataset.n_features)
+    cdef idx_t max_terms = dataset.n_features + hyperplane.EXTRA_TERMS
+    cdef feature_t[::1] feature = np.empty(max_terms, dtype=np.int32)
+    cdef feature_t[::1] partner = np.empty(max_terms, dtype=np.int32)
+    cdef w_t[::1] terms = np.empty(max_terms)
     cdef NodeStats stats
     cdef NodeTask task
     cdef SplitResult out
@@ -454,9 +464,12 @@ def propose_splits(Dataset dataset, Criterion criterion, Splitter splitter, rows
     task.inherited = 0
     out.plane.feature = &feature[0]
     out.plane.weight = &terms[0]
+    out.partner = &partner[0]
     result = []
     for _ in range(repeats):
         out.rank_cut = -1
+        out.plane.partner = NULL
+        out.plane.lower = -INFINITY
         if splitter.node_split(&task, &out) != FOUND:
             result.append(None)
             continue

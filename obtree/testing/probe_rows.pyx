@@ -1,12 +1,13 @@
-"""Doors to the functions that copy a node's rows."""
+"""Doors to the functions that read a node's rows."""
 
 import numpy as np
 
 from libc.stdint cimport uint32_t
 
-from obtree.core.types cimport X_t, feature_t, idx_t, row_t
-from obtree.data cimport node_rows
+from obtree.core.types cimport X_t, feature_t, idx_t, row_t, w_t
+from obtree.data cimport node_rows, share
 from obtree.data.dataset cimport Dataset
+from obtree.data.hyperplane cimport Hyperplane
 
 
 def find_complete(Dataset dataset, rows):
@@ -29,3 +30,22 @@ def copy_rows(Dataset dataset, rows, features, *, bint by_columns=False):
     else:
         node_rows.copy_rows(&dataset.view, &at[0], n, &wanted[0], k, &out[0, 0])
     return np.asarray(out)
+
+
+def share_terms(Dataset dataset, feature, weight, rows, sample_weight, partner=None):
+    """What part of a split each term accounts for."""
+    cdef feature_t[::1] features = np.array(feature, dtype=np.int32)
+    cdef feature_t[::1] partners = np.array(feature if partner is None else partner,
+                                            dtype=np.int32)
+    cdef w_t[::1] terms = np.array(weight, dtype=np.float64)
+    cdef const row_t[::1] at = np.ascontiguousarray(rows, dtype=np.int32)
+    cdef const w_t[::1] weights = np.ascontiguousarray(sample_weight, dtype=np.float64)
+    cdef Hyperplane plane
+    out = np.empty(len(feature))
+    cdef double[::1] result = out
+    plane.n_terms = features.shape[0]
+    plane.feature = &features[0]
+    plane.weight = &terms[0]
+    plane.partner = NULL if partner is None else &partners[0]
+    share.share_terms(&dataset.view, &plane, &at[0], at.shape[0], &weights[0], &result[0])
+    return out

@@ -24,6 +24,7 @@ def project_node(Dataset dataset, feature, weight, rows):
     plane.n_terms = features.shape[0]
     plane.feature = &features[0]
     plane.weight = &terms[0]
+    plane.partner = NULL
     project.project_rows(&dataset.view, &plane, &at[0], at.shape[0], &out[0])
     return np.asarray(out)
 

@@ -88,9 +88,12 @@ def rank_column(column):
     return codes, values
 
 
-def project(feature, weight, x):
-    """Weighted sum of a row's values in the order that obtree documents."""
-    products = [float(w) * float(x[j]) for j, w in zip(feature, weight, strict=True)]
+def project(feature, weight, x, partner=None):
+    """Weighted sum of a row's terms in the order that obtree documents."""
+    values = [float(x[j]) for j in feature]
+    if partner is not None:
+        values = [v if j < 0 else v * float(x[j]) for v, j in zip(values, partner, strict=True)]
+    products = [float(w) * v for w, v in zip(weight, values, strict=True)]
     if len(products) < 16:
         total = 0.0
         for product in products:
@@ -113,11 +116,14 @@ def route_rows(tree, X):
         node = 0
         while tree.children_left[node] >= 0:
             terms = slice(tree.term_ptr[node], tree.term_ptr[node + 1])
-            total = project(tree.term_feature[terms], tree.term_weight[terms], x)
+            partner = None if tree.term_partner is None else tree.term_partner[terms]
+            total = project(tree.term_feature[terms], tree.term_weight[terms], x, partner)
             if np.isnan(total):
                 goes_left = bool(tree.missing_go_left[node])
             else:
                 goes_left = total <= tree.threshold[node]
+                if tree.lower_threshold is not None:
+                    goes_left = goes_left and total > tree.lower_threshold[node]
             node = tree.children_left[node] if goes_left else tree.children_right[node]
         leaves[i] = node
     return leaves

@@ -92,20 +92,27 @@ def _check_names(what, names, n_expected, default):
 def _describe_split(tree, node, feature_names, decimals, max_terms):
     terms = slice(tree.term_ptr[node], tree.term_ptr[node + 1])
     features, weights = tree.term_feature[terms], tree.term_weight[terms]
-    bound = f"{tree.threshold[node]:.{decimals}f}"
+    names = [str(feature_names[j]) for j in features]
+    if tree.term_partner is not None:
+        for k, j in enumerate(tree.term_partner[terms]):
+            if j >= 0:
+                same = j == features[k]
+                names[k] = f"{names[k]}^2" if same else f"{names[k]}*{feature_names[j]}"
     if len(weights) == 1 and weights[0] == 1.0:
-        text = str(feature_names[features[0]])
+        text = names[0]
     else:
-        text = _describe_sum(features, weights, feature_names, decimals, max_terms)
-    side = "left" if tree.missing_go_left[node] else None
-    return f"{text} <= {bound}" + (" or missing" if side else "")
+        text = _describe_sum(names, weights, decimals, max_terms)
+    text += f" <= {tree.threshold[node]:.{decimals}f}"
+    if tree.lower_threshold is not None and np.isfinite(tree.lower_threshold[node]):
+        text = f"{tree.lower_threshold[node]:.{decimals}f} < {text}"
+    return text + (" or missing" if tree.missing_go_left[node] else "")
 
 
-def _describe_sum(features, weights, feature_names, decimals, max_terms):
+def _describe_sum(names, weights, decimals, max_terms):
     shown = np.sort(np.argsort(-np.abs(weights), kind="stable")[:max_terms])
     text = ""
     for k in shown:
-        size = f"{abs(weights[k]):.{decimals}f}*{feature_names[features[k]]}"
+        size = f"{abs(weights[k]):.{decimals}f}*{names[k]}"
         if not text:
             text = f"-{size}" if weights[k] < 0 else size
         else:

@@ -28,6 +28,8 @@ cdef struct PackedView:
     const int64_t* planes         # oblique node k: first term and end of its terms
     const feature_t* term_feature
     const double* term_weight
+    const feature_t* term_partner  # NULL when all terms are linear
+    const double* lower           # of oblique node k; NULL when none has an interval
 
 
 cdef class PackedForest:
@@ -45,6 +47,8 @@ cdef class PackedForest:
     cdef idx_t _n_planes
     cdef feature_t[::1] _term_feature
     cdef double[::1] _term_weight
+    cdef feature_t[::1] _term_partner
+    cdef double[::1] _lower
     cdef int _pack_tree(self, tree, idx_t t, int32_t[::1] position, int32_t[::1] depth,
                         int32_t[::1] stack, list vectors) except -1
 

@@ -106,6 +106,8 @@ cdef int32_t find_pure_class(const double* value, idx_t n_classes) noexcept nogi
 
 def has_unit_terms(tree):
     """Whether every split of the tree is on one feature with weight 1."""
+    if tree.term_partner is not None or tree.lower_threshold is not None:
+        return False
     n_internal = tree.node_count - tree.n_leaves
     return tree.term_weight.size == n_internal and bool((tree.term_weight == 1.0).all())
 
@@ -199,6 +201,17 @@ cdef class PackedForest:
         self.view.planes = &self._planes[0, 0]
         self.view.term_feature = &self._term_feature[0]
         self.view.term_weight = &self._term_weight[0]
+        self.view.term_partner = NULL
+        self.view.lower = NULL
+        if any(tree.term_partner is not None for tree in trees):
+            self._term_partner = np.concatenate(
+                [np.full(tree.term_feature.size, -1, np.int32) if tree.term_partner is None
+                 else tree.term_partner for tree in trees]
+            )
+            self.view.term_partner = &self._term_partner[0]
+        if any(tree.lower_threshold is not None for tree in trees):
+            self._lower = np.full(n_internal, -np.inf)
+            self.view.lower = &self._lower[0]
 
     cdef int _pack_tree(self, tree, idx_t t, int32_t[::1] position, int32_t[::1] depth,
                         int32_t[::1] stack, list vectors) except -1:
@@ -210,6 +223,8 @@ cdef class PackedForest:
         cdef const int32_t[::1] term_feature = tree.term_feature
         cdef const double[::1] term_weight = tree.term_weight
         cdef const double[:, :, ::1] value = tree.value
+        cdef const int32_t[::1] partner = tree.term_partner
+        cdef const double[::1] lower = tree.lower_threshold
         cdef idx_t n_nodes = left.shape[0]
         cdef NarrowNode* narrow = NULL
         cdef WideNode* wide = NULL
@@ -227,6 +242,8 @@ cdef class PackedForest:
         for node in range(term_feature.shape[0]):
             if term_feature[node] < 0 or term_feature[node] >= n_features:
                 raise ValueError(f"tree {t}: term_feature {term_feature[node]} is out of range")
+            if partner is not None and partner[node] >= n_features:
+                raise ValueError(f"tree {t}: term_partner {partner[node]} is out of range")
         if self.view.narrow:
             narrow = <NarrowNode*>self.view.narrow_nodes + self._start[t]
         else:
@@ -266,12 +283,16 @@ cdef class PackedForest:
             wide[slot].threshold = threshold[node]
             wide[slot].child = <uint32_t>child << 1 | (missing_left[node] != 0)
             if (term_ptr[node + 1] - term_ptr[node] == 1
-                    and term_weight[term_ptr[node]] == 1.0):
+                    and term_weight[term_ptr[node]] == 1.0
+                    and (partner is None or partner[term_ptr[node]] < 0)
+                    and (lower is None or lower[node] == -INFINITY)):
                 wide[slot].feature = term_feature[term_ptr[node]]
             else:
                 wide[slot].feature = ~<int32_t>self._n_planes
                 self._planes[self._n_planes, 0] = self._term_start[t] + term_ptr[node]
                 self._planes[self._n_planes, 1] = self._term_start[t] + term_ptr[node + 1]
+                if lower is not None:
+                    self._lower[self._n_planes] = lower[node]
                 self._n_planes += 1
 
         self._vector_start[t + 1] = self._vector_start[t] + n_vectors

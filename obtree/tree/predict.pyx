@@ -10,6 +10,7 @@ import numpy as np
 
 cimport numpy as cnp
 from cython.parallel cimport prange, threadid
+from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t, uint32_t
 
 from obtree.core.dispatch cimport (
@@ -20,7 +21,7 @@ from obtree.core.dispatch cimport (
     kernels,
 )
 from obtree.core.types cimport X_t, idx_t
-from obtree.data.hyperplane cimport project_row
+from obtree.data.hyperplane cimport sum_terms
 from obtree.tree.pack cimport PackedForest, PackedView, read_leaf
 from obtree.tree.rows cimport (
     LANES,
@@ -328,21 +329,25 @@ cdef void walk_planes(const PackedView* view, idx_t t, const X_t* x, idx_t n,
     cdef const int64_t* plane
     cdef const X_t* row
     cdef idx_t r
-    cdef double s
+    cdef double s, lower
     cdef bint left
     for r in range(n):
         row = x + r * view.n_features
         node = nodes + 1
         while node.threshold == node.threshold:
+            lower = -INFINITY
             if node.feature >= 0:
                 s = <double>row[node.feature]
             else:
                 plane = view.planes + 2 * <idx_t>~node.feature
-                s = project_row(
-                    view.term_feature + plane[0], view.term_weight + plane[0],
-                    plane[1] - plane[0], row, 1,
+                s = sum_terms(
+                    view.term_feature + plane[0],
+                    view.term_partner + plane[0] if view.term_partner != NULL else NULL,
+                    view.term_weight + plane[0], plane[1] - plane[0], row, 1,
                 )
-            left = s <= node.threshold or (s != s and node.child & 1)
+                if view.lower != NULL:
+                    lower = view.lower[~node.feature]
+            left = (s <= node.threshold and s > lower) or (s != s and node.child & 1)
             node = nodes + (node.child >> 1) + (not left)
         found[r] = <uint32_t>(node - nodes)
 

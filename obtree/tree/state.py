@@ -9,9 +9,11 @@ stack nor time (links are followed by doubling).
 import numpy as np
 
 from obtree.tree.path import compute_depths
-from obtree.tree.tree import FIELDS, Tree
+from obtree.tree.tree import FIELDS, OPTIONAL_FIELDS, Tree
 
-FORMAT = 1
+# 1: the arrays every tree has. 2: those and some of the optional ones. A tree that can be
+# written in the older format is, so that older versions read it.
+FORMATS = (1, 2)
 
 # The packed form of a tree counts nodes and features with 31 bits.
 MAX_COUNT = 2**31 - 64
@@ -38,10 +40,11 @@ def tree_to_state(tree):
     Returns
     -------
     dict
-        ``format``, ``n_features`` and the array attributes of `Tree`.
+        ``format``, ``n_features`` and the array attributes of `Tree` that are not None.
     """
-    state = {"format": FORMAT, "n_features": tree.n_features}
-    state.update((name, np.asarray(getattr(tree, name))) for name in FIELDS)
+    names = [name for name in OPTIONAL_FIELDS if getattr(tree, name) is not None]
+    state = {"format": FORMATS[bool(names)], "n_features": tree.n_features}
+    state.update((name, np.asarray(getattr(tree, name))) for name in (*FIELDS, *names))
     return state
 
 
@@ -66,20 +69,22 @@ def tree_from_state(state):
         raise ValueError(f"a tree state must be a dict, got {type(state).__name__}")
     if "format" not in state:
         raise ValueError("a tree state must hold 'format'")
-    if not _is_integer(state["format"]) or state["format"] != FORMAT:
-        raise ValueError(f"format is {state['format']!r}; this version reads format {FORMAT}")
-    expected = {"format", "n_features", *FIELDS}
+    if not _is_integer(state["format"]) or state["format"] not in FORMATS:
+        raise ValueError(f"format is {state['format']!r}; this version reads formats {FORMATS}")
+    optional = OPTIONAL_FIELDS.keys() & state.keys() if state["format"] > 1 else set()
+    expected = {"format", "n_features", *FIELDS, *optional}
     if state.keys() != expected:
         wrong = sorted(str(name) for name in state.keys() ^ expected)
         raise ValueError(f"missing or unexpected fields in a tree state: {', '.join(wrong)}")
     n_features = state["n_features"]
     if not _is_integer(n_features) or not 1 <= n_features <= MAX_COUNT:
         raise ValueError(f"n_features is {n_features!r}; expected an integer in 1..{MAX_COUNT}")
-    for name, dtype in FIELDS.items():
+    fields = FIELDS | {name: OPTIONAL_FIELDS[name] for name in sorted(optional)}
+    for name, dtype in fields.items():
         _check_type(name, state[name], dtype)
     _check_lengths(state)
     # A private copy in native order: what was checked is what is used.
-    arrays = {name: np.array(state[name], dtype=dtype) for name, dtype in FIELDS.items()}
+    arrays = {name: np.array(state[name], dtype=dtype) for name, dtype in fields.items()}
     _check_values(arrays)
     _check_children(arrays)
     _check_terms(arrays, int(n_features))
@@ -107,12 +112,15 @@ def _check_lengths(state):
     for name in _PER_NODE:
         _check_length(name, state[name], n_nodes)
     _check_length("term_ptr", state["term_ptr"], n_nodes + 1)
+    if "lower_threshold" in state:
+        _check_length("lower_threshold", state["lower_threshold"], n_nodes)
     n_terms = state["term_feature"].shape[0]
-    if state["term_weight"].shape[0] != n_terms:
-        raise ValueError(
-            f"term_feature and term_weight have lengths {n_terms} and "
-            f"{state['term_weight'].shape[0]}; expected the same"
-        )
+    for name in ("term_weight", "term_partner", "term_share"):
+        if name in state and state[name].shape[0] != n_terms:
+            raise ValueError(
+                f"term_feature and {name} have lengths {n_terms} and "
+                f"{state[name].shape[0]}; expected the same"
+            )
     _, n_outputs, max_n_classes = state["value"].shape
     if not 1 <= n_outputs <= MAX_COUNT or not 1 <= max_n_classes <= MAX_COUNT:
         raise ValueError(f"value has shape {state['value'].shape}; expected no axis to be empty")
@@ -139,6 +147,15 @@ def _check_values(arrays):
             raise ValueError(f"{name} must not be negative")
     if (arrays["missing_go_left"] > 1).any():
         raise ValueError("missing_go_left must be 0 or 1")
+    if "lower_threshold" in arrays:
+        # A comparison with NaN is false; nobody looks at the leaves.
+        upper = np.where(arrays["children_left"] == -1, np.inf, arrays["threshold"])
+        if not (arrays["lower_threshold"] < upper).all():
+            raise ValueError("lower_threshold must be below threshold")
+    if "term_share" in arrays and not (
+        (arrays["term_share"] >= 0).all() and (arrays["term_share"] <= 1).all()
+    ):
+        raise ValueError("term_share must be between 0 and 1")
     value = arrays["value"]
     if value.shape[2] > 1:
         if (value < 0).any():
@@ -183,3 +200,6 @@ def _check_terms(arrays, n_features):
         raise ValueError("term_ptr must give terms to every internal node and none to leaves")
     if (term_feature < 0).any() or (term_feature >= n_features).any():
         raise ValueError(f"term_feature must be in 0..{n_features - 1}")
+    partner = arrays.get("term_partner")
+    if partner is not None and ((partner < -1).any() or (partner >= n_features).any()):
+        raise ValueError(f"term_partner must be in -1..{n_features - 1}")

@@ -19,6 +19,13 @@ FIELDS = {
     "n_classes": np.int64,
 }
 
+# Arrays that most trees do without: None when no node needs them.
+OPTIONAL_FIELDS = {
+    "term_partner": np.int32,
+    "lower_threshold": np.float64,
+    "term_share": np.float32,
+}
+
 
 class Tree:
     """A decision tree that has stopped growing.
@@ -33,6 +40,12 @@ class Tree:
     When a term's value is missing (NaN) the sum is NaN and the row goes left if
     ``missing_go_left[i]``, else right. An axis split has one term of weight 1. A
     leaf has no terms, threshold 0 and both children -1.
+
+    Two kinds of node are more than planes, and trees that have them have two more arrays. Where
+    ``term_partner[k]`` is not -1, term ``k`` is the product
+    ``term_weight[k] * (x[term_feature[k]] * x[term_partner[k]])``. Where ``lower_threshold[i]``
+    is finite, a row goes left only if the sum also exceeds it: when
+    ``lower_threshold[i] < sum <= threshold[i]``.
 
     The arrays are read-only. Make trees with :meth:`from_arrays`, or from untrusted data
     with :func:`obtree.tree.state.tree_from_state`.
@@ -53,6 +66,14 @@ class Tree:
         Their total weight.
     value : float64 (n_nodes, n_outputs, max_n_classes)
         Class fractions, or the predicted number (last axis 1).
+    term_partner : int32 (n_terms,) or None
+        Second factor of each term, -1 for none. None when all terms are linear.
+    lower_threshold : float64 (n_nodes,) or None
+        Lower end of a node's interval, minus infinity for none. None when no node has one.
+    term_share : float32 (n_terms,) or None
+        What part of its node's split each term accounts for, used for importances: the size of
+        its weight times the spread of its values in the node, as a share of the node's total.
+        None when every node has one term.
     n_features, n_outputs : int
     n_classes : int64 (n_outputs,)
         Classes of each output; 1 in regression.
@@ -66,28 +87,41 @@ class Tree:
         ----------
         n_features : int
         **arrays : array-like
-            Every array attribute of the class, by name. Arrays that own their memory and
-            have the right type are kept, not copied, and become read-only.
+            Every array attribute of the class, by name; those that may be None may be left
+            out. Arrays that own their memory and have the right type are kept, not copied, and
+            become read-only.
 
         Returns
         -------
         Tree
         """
-        if arrays.keys() != FIELDS.keys():
-            wrong = sorted(arrays.keys() ^ FIELDS.keys())
-            raise TypeError(f"missing or unexpected arrays: {', '.join(wrong)}")
+        wrong = (arrays.keys() - OPTIONAL_FIELDS.keys()) ^ FIELDS.keys()
+        if wrong:
+            raise TypeError(f"missing or unexpected arrays: {', '.join(sorted(wrong))}")
         tree = cls.__new__(cls)
         tree.n_features = int(n_features)
-        for name, dtype in FIELDS.items():
-            array = np.require(arrays[name], dtype=dtype, requirements=["C", "O"])
-            array.flags.writeable = False
+        for name, dtype in (FIELDS | OPTIONAL_FIELDS).items():
+            array = arrays.get(name)
+            if array is not None:
+                array = np.require(array, dtype=dtype, requirements=["C", "O"])
+                array.flags.writeable = False
             setattr(tree, name, array)
+        tree._drop_unused()
         tree.n_outputs = int(tree.value.shape[1])
         tree._predictor = None
         return tree
 
     def __init__(self):
         raise TypeError("make trees with Tree.from_arrays or obtree.tree.state.tree_from_state")
+
+    def _drop_unused(self):
+        """Forget optional arrays that say nothing."""
+        if self.term_partner is not None and not (self.term_partner >= 0).any():
+            self.term_partner = None
+        if self.lower_threshold is not None and not np.isfinite(self.lower_threshold).any():
+            self.lower_threshold = None
+        if self.term_share is not None and (np.diff(self.term_ptr) <= 1).all():
+            self.term_share = None
 
     def __reduce__(self):
         from obtree.tree.state import tree_from_state, tree_to_state

@@ -41,8 +41,10 @@ def check(before, after, pos, start, end, goes_left):
     n=st.integers(1, 60),
     n_terms=st.integers(1, 20),
     missing_left=st.booleans(),
+    products=st.booleans(),
+    interval=st.booleans(),
 )
-def test_by_plane(kind, seed, n, n_terms, missing_left):
+def test_by_plane(kind, seed, n, n_terms, missing_left, products, interval):
     rng = np.random.default_rng(seed)
     X = draw_table(rng, n, 20)
     weight = rng.integers(0, 3, n).astype(float)
@@ -50,14 +52,26 @@ def test_by_plane(kind, seed, n, n_terms, missing_left):
     rows = np.flatnonzero(weight)
     start, end = np.sort(rng.integers(0, len(rows) + 1, 2))
     feature, terms = rng.permutation(20)[:n_terms], rng.normal(size=n_terms)
-    projection = np.array([project(feature, terms, x) for x in X])
+    partner = rng.integers(-1, 20, n_terms) if products else None
+    projection = np.array([project(feature, terms, x, partner) for x in X])
     threshold = projection[rng.integers(n)]  # a row that lies exactly on the plane
     threshold = 0.0 if np.isnan(threshold) else threshold
+    lower = threshold - 1.0 if interval else -np.inf
     before, after, pos = split_index(
-        make_dataset(X, kind), weight, start, end, feature, terms, threshold, missing_left
+        make_dataset(X, kind),
+        weight,
+        start,
+        end,
+        feature,
+        terms,
+        threshold,
+        missing_left,
+        partner=partner,
+        lower=lower,
     )
     np.testing.assert_array_equal(before, rows)
-    goes_left = np.where(np.isnan(projection), missing_left, projection <= threshold)
+    inside = (projection <= threshold) & (projection > lower)
+    goes_left = np.where(np.isnan(projection), missing_left, inside)
     check(before, after, pos, start, end, goes_left)
 
 

@@ -34,6 +34,7 @@ PUBLIC_PXD = [
     "obtree/data/node_rows.pxd",
     "obtree/data/partition.pxd",
     "obtree/data/project.pxd",
+    "obtree/data/share.pxd",
     "obtree/splitter/__init__.pxd",
     "obtree/splitter/axis.pxd",
     "obtree/splitter/base.pxd",

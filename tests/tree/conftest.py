@@ -7,7 +7,16 @@ from obtree.tree.tree import Tree
 
 
 def _make_tree(
-    rng, X, n_splits, max_terms=1, n_classes=(3,), unit_weights=True, values="mixed", chain=False
+    rng,
+    X,
+    n_splits,
+    max_terms=1,
+    n_classes=(3,),
+    unit_weights=True,
+    values="mixed",
+    chain=False,
+    products=False,
+    intervals=False,
 ):
     """A random tree whose thresholds lie on, next to and between values of X.
 
@@ -15,6 +24,7 @@ def _make_tree(
     """
     n_features = X.shape[1]
     left, right, terms, threshold, missing = [-1], [-1], [[]], [0.0], [0]
+    lower = [-np.inf]
     leaves = [0]
     for _ in range(n_splits):
         node = leaves.pop(-1 if chain else rng.integers(len(leaves)))
@@ -23,9 +33,16 @@ def _make_tree(
         weights = np.ones(n_terms)
         if not unit_weights:
             weights = rng.choice([1.0, -1.0, 0.5, rng.normal(), 1e-30, 1e30, 0.0], n_terms)
-        terms[node] = list(zip(features, weights, strict=True))
+        partners = np.full(n_terms, -1)
+        if products:
+            partners = rng.integers(-1, n_features, n_terms)
+        terms[node] = list(zip(features, weights, partners, strict=True))
         row = X[rng.integers(len(X))] if len(X) else np.zeros(n_features, np.float32)
-        at = float(np.nan_to_num(sum(w * float(row[j]) for j, w in terms[node])))
+        at = float(
+            np.nan_to_num(
+                sum(w * float(row[j]) * (float(row[q]) if q >= 0 else 1) for j, w, q in terms[node])
+            )
+        )
         near = np.float32(np.clip(at, -3e38, 3e38))
         threshold[node] = float(
             rng.choice(
@@ -41,6 +58,9 @@ def _make_tree(
                 ]
             )
         )
+        if intervals and rng.random() < 0.7:
+            below = np.nextafter(threshold[node], -np.inf)
+            lower[node] = float(rng.choice([below, min(below, threshold[node] - 1.0)]))
         missing[node] = int(rng.integers(2))
         left[node], right[node] = len(left), len(left) + 1
         leaves += [len(left), len(left) + 1]
@@ -49,6 +69,7 @@ def _make_tree(
             (right, -1),
             (terms, []),
             (threshold, 0.0),
+            (lower, -np.inf),
             (missing, 0),
         ):
             column.extend([filler, filler])
@@ -79,8 +100,10 @@ def _make_tree(
         children_right=renumber(right),
         threshold=np.array(threshold)[old],
         term_ptr=np.concatenate([[0], np.cumsum([len(node) for node in ordered])]),
-        term_feature=[j for j, _ in flat],
-        term_weight=[w for _, w in flat],
+        term_feature=[j for j, _, _ in flat],
+        term_weight=[w for _, w, _ in flat],
+        term_partner=[q for _, _, q in flat] if products else None,
+        lower_threshold=np.array(lower)[old] if intervals else None,
         missing_go_left=np.array(missing)[old],
         impurity=rng.random(n_nodes),
         n_node_samples=rng.integers(0, 100, n_nodes),
@@ -121,8 +144,14 @@ def _route(tree, X):
             node = 0
             while tree.children_left[node] >= 0:
                 terms = slice(tree.term_ptr[node], tree.term_ptr[node + 1])
-                s = _project(tree.term_weight[terms], row[tree.term_feature[terms]])
+                values = row[tree.term_feature[terms]].astype(np.float64)
+                if tree.term_partner is not None:
+                    partner = tree.term_partner[terms]
+                    values = np.where(partner < 0, values, values * row[partner])
+                s = _project(tree.term_weight[terms], values)
                 left = tree.missing_go_left[node] if np.isnan(s) else s <= tree.threshold[node]
+                if tree.lower_threshold is not None and not np.isnan(s):
+                    left = left and s > tree.lower_threshold[node]
                 node = (tree.children_left if left else tree.children_right)[node]
             leaves[i] = node
     return leaves

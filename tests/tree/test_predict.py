@@ -49,9 +49,24 @@ def test_axis_trees_route_as_documented(make_rows, make_tree, route, shape):
 
 
 @settings(deadline=None, max_examples=60)
-@given(shape=SHAPES, max_terms=st.sampled_from([1, 3, 15, 16, 40]))
-def test_oblique_trees_route_as_documented(make_rows, make_tree, route, shape, max_terms):
-    X, trees = draw(make_rows, make_tree, shape, max_terms=max_terms, unit_weights=False)
+@given(
+    shape=SHAPES,
+    max_terms=st.sampled_from([1, 3, 15, 16, 40]),
+    products=st.booleans(),
+    intervals=st.booleans(),
+)
+def test_oblique_trees_route_as_documented(
+    make_rows, make_tree, route, shape, max_terms, products, intervals
+):
+    X, trees = draw(
+        make_rows,
+        make_tree,
+        shape,
+        max_terms=max_terms,
+        unit_weights=False,
+        products=products,
+        intervals=intervals,
+    )
     expected = np.stack([route(tree, X) for tree in trees], axis=1)
     np.testing.assert_array_equal(Predictor(trees).apply(X), expected)
 
@@ -59,7 +74,13 @@ def test_oblique_trees_route_as_documented(make_rows, make_tree, route, shape, m
 def test_axis_and_oblique_trees_mix(make_rows, make_tree, route):
     rng = np.random.default_rng(0)
     X = make_rows(rng, 50, 5, missing=0.1)
-    trees = [make_tree(rng, X, 20), make_tree(rng, X, 20, max_terms=3, unit_weights=False)]
+    trees = [
+        make_tree(rng, X, 20),
+        make_tree(rng, X, 20, max_terms=3, unit_weights=False),
+        make_tree(rng, X, 20, products=True),
+        make_tree(rng, X, 20, intervals=True),
+        make_tree(rng, X, 0),
+    ]
     predictor = Predictor(trees)
     assert predictor.layout == "wide"
     expected = np.stack([route(tree, X) for tree in trees], axis=1)

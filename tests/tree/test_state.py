@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from obtree.testing.growth import find_differences
 from obtree.tree.predict import Predictor
 from obtree.tree.state import tree_from_state, tree_to_state
-from obtree.tree.tree import FIELDS, Tree
+from obtree.tree.tree import FIELDS, OPTIONAL_FIELDS, Tree
 
 
 def make_state():
@@ -34,6 +35,16 @@ def make_state():
     }
 
 
+def make_rich_state():
+    """The same tree with a product, an interval and shares."""
+    return make_state() | {
+        "format": 2,
+        "term_partner": np.array([-1, 2, -1], dtype=np.int32),
+        "lower_threshold": np.array([-np.inf, -np.inf, -3.0, -np.inf, -np.inf]),
+        "term_share": np.array([1.0, 0.25, 0.75], dtype=np.float32),
+    }
+
+
 def test_the_example_is_a_tree():
     tree = tree_from_state(make_state())
     X = np.array([[0, 0, 0], [0, 1, 1], [4, 1, 1], [0, 0, np.nan]], dtype=np.float32)
@@ -46,12 +57,23 @@ def test_the_example_is_a_tree():
     n_splits=st.integers(0, 40),
     n_classes=st.sampled_from([(1,), (2,), (3, 2), (1, 1)]),
     max_terms=st.sampled_from([1, 4]),
+    products=st.booleans(),
+    intervals=st.booleans(),
 )
-def test_round_trip(make_rows, make_tree, seed, n_splits, n_classes, max_terms):
+def test_round_trip(
+    make_rows, make_tree, seed, n_splits, n_classes, max_terms, products, intervals
+):
     rng = np.random.default_rng(seed)
     X = make_rows(rng, 30, 5, missing=0.1)
     tree = make_tree(
-        rng, X, n_splits, n_classes=n_classes, max_terms=max_terms, unit_weights=max_terms == 1
+        rng,
+        X,
+        n_splits,
+        n_classes=n_classes,
+        max_terms=max_terms,
+        unit_weights=max_terms == 1,
+        products=products,
+        intervals=intervals,
     )
     for again in (
         tree_from_state(tree_to_state(tree)),
@@ -66,6 +88,7 @@ def test_round_trip(make_rows, make_tree, seed, n_splits, n_classes, max_terms):
             assert array.dtype == dtype
             assert not array.flags.writeable
             np.testing.assert_array_equal(array, getattr(tree, name))
+        assert find_differences(tree, again) == []
         np.testing.assert_array_equal(again.apply(X), tree.apply(X))
 
 
@@ -125,7 +148,7 @@ def detach_cycle(state):
 
 CORRUPTIONS = [
     ("format", lambda state: state.pop("format")),
-    ("format", replace("format", 2)),
+    ("format", replace("format", 3)),
     ("format", replace("format", "1")),
     ("format", replace("format", True)),
     ("format", replace("format", None)),
@@ -219,6 +242,57 @@ def test_corrupt_states_are_refused(field, corrupt):
         tree_from_state(state)
 
 
+RICH_CORRUPTIONS = [
+    ("term_partner", replace("format", 1)),
+    *[(name, replace(name, None)) for name in OPTIONAL_FIELDS],
+    *[(name, replace(name, lambda a: a.astype(np.float16))) for name in OPTIONAL_FIELDS],
+    *[(name, replace(name, lambda a: a[None])) for name in OPTIONAL_FIELDS],
+    *[(name, replace(name, lambda a: a[:-1])) for name in OPTIONAL_FIELDS],
+    *[(name, replace(name, lambda a: np.append(a, a[:1]))) for name in OPTIONAL_FIELDS],
+    ("term_partner", put("term_partner", 0, 3)),
+    ("term_partner", put("term_partner", 0, -2)),
+    ("term_partner", put("term_partner", 2, -(2**31))),
+    ("term_partner", put("term_partner", 2, 2**31 - 1)),
+    ("lower_threshold", put("lower_threshold", 2, -1.0)),
+    ("lower_threshold", put("lower_threshold", 2, 5.0)),
+    ("lower_threshold", put("lower_threshold", 0, np.nan)),
+    ("lower_threshold", put("lower_threshold", 1, np.nan)),
+    ("lower_threshold", put("lower_threshold", 0, np.inf)),
+    ("term_share", put("term_share", 0, np.nan)),
+    ("term_share", put("term_share", 0, -0.1)),
+    ("term_share", put("term_share", 0, np.inf)),
+]
+
+
+@pytest.mark.parametrize(("field", "corrupt"), RICH_CORRUPTIONS)
+def test_corrupt_optional_arrays_are_refused(field, corrupt):
+    state = make_rich_state()
+    corrupt(state)
+    with pytest.raises(ValueError, match=field):
+        tree_from_state(state)
+
+
+def test_products_and_intervals_are_read():
+    tree = tree_from_state(make_rich_state())
+    # Node 2 asks whether -3 < 0.5 * x0 * x2 - 2 * x1 <= -1.
+    X = np.array([[0, 0, 0], [0, 1, 1], [4, 1, 1], [0, 2, 1], [4, 2, 1]], dtype=np.float32)
+    np.testing.assert_array_equal(tree.apply(X), [1, 3, 4, 4, 3])
+    assert tree_to_state(tree).keys() == make_rich_state().keys()
+
+
+def test_arrays_that_say_nothing_are_dropped():
+    state = make_rich_state()
+    state["term_partner"][:] = -1
+    state["lower_threshold"][:] = -np.inf
+    tree = tree_from_state(state)
+    assert tree.term_partner is None
+    assert tree.lower_threshold is None
+    assert tree.term_share is not None
+    plain = tree_from_state(make_state())
+    assert [getattr(plain, name) for name in OPTIONAL_FIELDS] == [None] * 3
+    assert tree_to_state(plain)["format"] == 1
+
+
 @pytest.mark.parametrize("state", [None, 1, [], "tree", {}, {1: 2}])
 def test_what_is_no_state_is_refused(state):
     with pytest.raises(ValueError, match="state"):
@@ -237,7 +311,7 @@ def test_trees_are_not_made_without_arrays():
     seed=st.integers(0, 2**32 - 1),
     changes=st.lists(
         st.tuples(
-            st.sampled_from(list(FIELDS)),
+            st.sampled_from([*FIELDS, "term_partner", "lower_threshold"]),
             st.floats(0, 1, exclude_max=True),
             st.one_of(st.sampled_from([0, 1, 2, 3, 0x7F, 0x80, 0xFE, 0xFF]), st.integers(0, 255)),
         ),
@@ -249,9 +323,11 @@ def test_any_changed_bytes_are_refused_or_harmless(make_rows, make_tree, seed, c
     """Whatever bytes change, loading fails with ValueError or gives a tree that works."""
     rng = np.random.default_rng(seed)
     X = make_rows(rng, 20, 4, missing=0.1)
-    tree = make_tree(rng, X, 12, max_terms=2, unit_weights=False)
+    tree = make_tree(rng, X, 12, max_terms=2, unit_weights=False, products=True, intervals=True)
     state = {name: np.array(value) for name, value in tree_to_state(tree).items()}
-    state["format"], state["n_features"] = 1, 4
+    state["format"], state["n_features"] = 2, 4
+    state.setdefault("term_partner", np.full(len(tree.term_feature), -1, dtype=np.int32))
+    state.setdefault("lower_threshold", np.full(tree.node_count, -np.inf))
     for name, where, byte in changes:
         data = state[name].reshape(-1).view(np.uint8)
         data[int(where * data.size)] = byte

@@ -100,6 +100,15 @@ def test_oblique_importance_is_shared_by_weight():
     np.testing.assert_array_equal(useless.compute_feature_importances(), 0)
 
 
+def test_oblique_importance_is_shared_by_what_terms_account_for():
+    stump = make_stump(term_share=[0.1, 0.3, 0.6])
+    np.testing.assert_allclose(stump.compute_feature_importances(), [0.7, 0, 0.3], rtol=1e-6)
+    product = make_stump(term_share=[0.1, 0.3, 0.6], term_partner=[-1, 1, 0])
+    np.testing.assert_allclose(product.compute_feature_importances(), [0.7, 0.15, 0.15], rtol=1e-6)
+    scaled = compute_importances(product, feature_scale=[1, 2, 4])
+    np.testing.assert_allclose(scaled, [3 / 11, 4 / 11, 4 / 11])
+
+
 def make_leaf(**changes):
     one = {
         "children_left": [-1],
@@ -138,6 +147,14 @@ def test_export_of_linear_combinations():
     )
     short = export_text(make_stump(), max_terms=1, decimals=1)
     assert short.startswith("-3.0*x[0] + (2 smaller terms) <= 1.2")
+
+
+def test_export_of_products_and_intervals():
+    tree = make_stump(
+        term_partner=[-1, 1, 0], lower_threshold=[-1.5, -np.inf, -np.inf], missing_go_left=[0, 0, 0]
+    )
+    text = export_text(tree, feature_names=["a", "b", "c"])
+    assert text.startswith("-1.50 < -3.00*a + 1.00*c*b + 0.00*a^2 <= 1.25\n")
 
 
 def test_export_of_an_estimator(pair):
