@@ -33,6 +33,9 @@ cdef extern from "simd/kernels.h":
         void (*gather_strided)(const void* codes, int32_t width, Py_ssize_t stride,
                                const int32_t* rows, Py_ssize_t n, uint32_t* out,
                                uint32_t* low, uint32_t* high) noexcept nogil
+        Py_ssize_t (*gather_above)(const void* codes, int32_t width, Py_ssize_t stride,
+                                   const int32_t* rows, Py_ssize_t n, uint64_t* words,
+                                   uint32_t* high) noexcept nogil
         void (*fill_classes)(const void* codes, int32_t width, Py_ssize_t stride,
                              const int32_t* rows, Py_ssize_t n, uint32_t low,
                              const int32_t* slot, const double* w, Py_ssize_t n_slots,
@@ -50,6 +53,10 @@ cdef extern from "simd/kernels.h":
                             const int32_t* rows, Py_ssize_t n, uint32_t low,
                             const uint32_t* packed, Py_ssize_t n_slots,
                             uint32_t* counts) noexcept nogil
+        void (*fill_two_counts)(const void* codes, const void* others, int32_t width,
+                                Py_ssize_t stride, const int32_t* rows, Py_ssize_t n,
+                                const uint32_t* packed, Py_ssize_t n_slots, uint32_t* counts,
+                                uint32_t* other_counts) noexcept nogil
         Py_ssize_t (*sweep_gini_counts)(uint32_t* bins, Py_ssize_t n_bins, Py_ssize_t n_slots,
                                         const double* total, double* left, double weight,
                                         double squares, double min_weight, double margin,
@@ -57,7 +64,8 @@ cdef extern from "simd/kernels.h":
                                         uint32_t* high_key) noexcept nogil
         void (*sort_codes)(const uint32_t* codes, Py_ssize_t n, uint32_t low, uint32_t high,
                            uint64_t* words, uint64_t* spare) noexcept nogil
-        void (*sort_words)(uint64_t* words, Py_ssize_t n, uint64_t* spare) noexcept nogil
+        void (*sort_words)(uint64_t* words, Py_ssize_t n, uint32_t high,
+                           uint64_t* spare) noexcept nogil
         void (*project_rows)(const float* X, Py_ssize_t row_stride, Py_ssize_t col_stride,
                              const int32_t* feature, const double* weight, Py_ssize_t n_terms,
                              const int32_t* rows, Py_ssize_t n, double* out) noexcept nogil

@@ -40,3 +40,7 @@ cdef void rotate_last(uint64_t* words, idx_t n, uint64_t* spare) noexcept nogil
 
 # IN/OUT words (n), positions of equal keys ascending; SCRATCH spare (n).
 cdef void sort_words(uint64_t* words, idx_t n, uint64_t* spare) noexcept nogil
+
+# The same for keys of at most `high`, in fewer steps when that is small.
+cdef void sort_words_below(uint64_t* words, idx_t n, uint32_t high,
+                           uint64_t* spare) noexcept nogil

@@ -13,7 +13,12 @@ cdef void sort_codes(const uint32_t* codes, idx_t n, uint32_t low, uint32_t high
 
 
 cdef void sort_words(uint64_t* words, idx_t n, uint64_t* spare) noexcept nogil:
-    kernels().sort_words(words, n, spare)
+    kernels().sort_words(words, n, <uint32_t>0xFFFFFFFF, spare)
+
+
+cdef void sort_words_below(uint64_t* words, idx_t n, uint32_t high,
+                           uint64_t* spare) noexcept nogil:
+    kernels().sort_words(words, n, high, spare)
 
 
 cdef void rotate_last(uint64_t* words, idx_t n, uint64_t* spare) noexcept nogil:

@@ -40,6 +40,8 @@ cdef struct RankColumn:
     idx_t stride
     const row_t* rows
     uint32_t low              # no rank is smaller
+    # Set by count_pair: the ranks stand in bins already, from this bin on; -1 otherwise.
+    idx_t first_bin
 
 
 cdef struct FlipBase:
@@ -70,6 +72,14 @@ cdef class Criterion:
     cdef int scan(self, const uint64_t* words, idx_t n, const ScanLimits* limits,
                   Cut* best) except -1 nogil
 
+    # Whether scan_above is there.
+    cdef bint scans_above
+
+    # As `scan`, from the words of those rows only whose key is not 0: the other rows of
+    # the node's n, one or more, stand in front of them with key 0.
+    cdef int scan_above(self, const uint64_t* words, idx_t n_words, idx_t n,
+                        const ScanLimits* limits, Cut* best) except -1 nogil
+
     # Whether scan_bins is expected to beat sorting for n rows in n_bins bins.
     cdef bint prefers_bins(self, idx_t n, idx_t n_bins) noexcept nogil
 
@@ -89,6 +99,11 @@ cdef class Criterion:
     # when the row is left at step zero, and the first n_down keys belong to negative steps.
     cdef int scan_flips(self, const uint64_t* words, idx_t n, idx_t n_down,
                         const ScanLimits* limits, Cut* best) except -1 nogil
+
+    # Count two dense columns at once, before scan_bins is called for the one and then the
+    # other; False when there is nothing to gain.
+    cdef bint count_pair(self, RankColumn* first, idx_t n_first, RankColumn* second,
+                         idx_t n_second, idx_t n) noexcept nogil
 
     # What a leaf made of the current node predicts. OUT value (value_size).
     cdef void node_value(self, double* value) noexcept nogil

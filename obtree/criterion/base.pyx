@@ -29,6 +29,11 @@ cdef class Criterion:
         with gil:
             raise NotImplementedError(f"{type(self).__name__} must implement scan")
 
+    cdef int scan_above(self, const uint64_t* words, idx_t n_words, idx_t n,
+                        const ScanLimits* limits, Cut* best) except -1 nogil:
+        with gil:
+            raise NotImplementedError(f"{type(self).__name__} must implement scan_above")
+
     cdef bint prefers_bins(self, idx_t n, idx_t n_bins) noexcept nogil:
         return False
 
@@ -45,6 +50,10 @@ cdef class Criterion:
                         const ScanLimits* limits, Cut* best) except -1 nogil:
         with gil:
             raise NotImplementedError(f"{type(self).__name__} must implement scan_flips")
+
+    cdef bint count_pair(self, RankColumn* first, idx_t n_first, RankColumn* second,
+                         idx_t n_second, idx_t n) noexcept nogil:
+        return False
 
     cdef void node_value(self, double* value) noexcept nogil:
         pass

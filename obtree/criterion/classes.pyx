@@ -40,6 +40,9 @@ cdef class ClassCriterion(Criterion):
     n_classes : int64 ndarray of shape (n_outputs,)
     """
 
+    def __cinit__(self, *args):
+        self.scans_above = True
+
     def __init__(self, codes, n_classes):
         cdef const int32_t[:, ::1] y = codes
         self._codes = codes

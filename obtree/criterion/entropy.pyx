@@ -59,7 +59,13 @@ cdef class Entropy(ClassCriterion):
     cdef int scan(self, const uint64_t* words, idx_t n, const ScanLimits* limits,
                   Cut* best) except -1 nogil:
         cdef EntropySums sums = self._sums
-        sweep_words(&sums, &self.node, words, n, limits, best)
+        sweep_words(&sums, &self.node, words, n, n, limits, best)
+        return 0
+
+    cdef int scan_above(self, const uint64_t* words, idx_t n_words, idx_t n,
+                        const ScanLimits* limits, Cut* best) except -1 nogil:
+        cdef EntropySums sums = self._sums
+        sweep_words(&sums, &self.node, words, n_words, n, limits, best)
         return 0
 
     cdef int scan_flips(self, const uint64_t* words, idx_t n, idx_t n_down,

@@ -32,7 +32,13 @@ cdef class Gini(ClassCriterion):
     cdef int scan(self, const uint64_t* words, idx_t n, const ScanLimits* limits,
                   Cut* best) except -1 nogil:
         cdef GiniSums sums
-        sweep_words(&sums, &self.node, words, n, limits, best)
+        sweep_words(&sums, &self.node, words, n, n, limits, best)
+        return 0
+
+    cdef int scan_above(self, const uint64_t* words, idx_t n_words, idx_t n,
+                        const ScanLimits* limits, Cut* best) except -1 nogil:
+        cdef GiniSums sums
+        sweep_words(&sums, &self.node, words, n_words, n, limits, best)
         return 0
 
     cdef int scan_flips(self, const uint64_t* words, idx_t n, idx_t n_down,
@@ -58,12 +64,15 @@ cdef class Gini(ClassCriterion):
         """The usual case, by vectors; counts when the weights allow it."""
         cdef GiniSums sums
         reset_sums(&sums, &self.node)
+        cdef uint32_t* counts = <uint32_t*>self.bins
         if self.packs:
-            kernels().fill_counts(column.codes, column.width, column.stride, column.rows, n,
-                                  column.low, self.packed, self.node.n_padded,
-                                  <uint32_t*>self.bins)
+            if column.first_bin >= 0:
+                counts += column.first_bin * self.node.n_padded
+            else:
+                kernels().fill_counts(column.codes, column.width, column.stride, column.rows,
+                                      n, column.low, self.packed, self.node.n_padded, counts)
             return kernels().sweep_gini_counts(
-                <uint32_t*>self.bins, n_bins, self.node.n_padded, self.node.total,
+                counts, n_bins, self.node.n_padded, self.node.total,
                 self.node.left, self.node.weight, sums.squares, limits.min_weight_leaf,
                 self.node.margin, &best.score, &best.low_key, &best.high_key,
             )
@@ -73,3 +82,17 @@ cdef class Gini(ClassCriterion):
             self.node.weight, sums.squares, limits.min_weight_leaf, self.node.margin,
             &best.score, &best.low_key, &best.high_key,
         )
+
+    cdef bint count_pair(self, RankColumn* first, idx_t n_first, RankColumn* second,
+                         idx_t n_second, idx_t n) noexcept nogil:
+        # Counts take half the room of weights.
+        if (not self.packs or first.width != second.width
+                or n_first + n_second > 2 * self.max_bins):
+            return False
+        first.first_bin = 0
+        second.first_bin = n_first
+        kernels().fill_two_counts(first.codes, second.codes, first.width, first.stride,
+                                  first.rows, n, self.packed, self.node.n_padded,
+                                  <uint32_t*>self.bins,
+                                  <uint32_t*>self.bins + n_first * self.node.n_padded)
+        return True

@@ -34,6 +34,7 @@ cdef class MomentCriterion(Criterion):
 
     def __cinit__(self, *args):
         self.centred = True
+        self.scans_above = True
 
     def __init__(self, targets):
         cdef const y_t[:, ::1] y = targets

@@ -101,20 +101,40 @@ cdef inline void judge_moments(const score_t* kind, const MomentNode* node, cons
     best.high_key = next_key
 
 
+cdef inline w_t move_rest_moments(const MomentNode* node, double* left, const uint64_t* words,
+                                  idx_t n_words) noexcept nogil:
+    """Sums of all rows but those of the words; what they weigh."""
+    cdef const double* record
+    cdef w_t rest = node.weight
+    cdef idx_t i, k, n_outputs = node.n_outputs
+    for k in range(n_outputs):
+        left[k] = node.total[k]
+    for i in range(n_words):
+        record = node.records + word_position(words[i]) * (1 + n_outputs)
+        rest -= record[0]
+        for k in range(n_outputs):
+            left[k] -= record[1 + k]
+    return rest
+
+
 cdef inline void sweep_moments(const score_t* kind, const MomentNode* node, double* left,
-                               const uint64_t* words, idx_t n, const ScanLimits* limits,
-                               Cut* best) noexcept nogil:
+                               const uint64_t* words, idx_t n_words, idx_t n,
+                               const ScanLimits* limits, Cut* best) noexcept nogil:
     """Every cut between two different keys of the sorted words, left to right.
 
+    Rows of the node's n that have no word stand in front of them with key 0.
     SCRATCH left (n_outputs): sums left of the cut.
     """
     cdef const double* record
     cdef w_t weight_left = 0.0
-    cdef idx_t i, k, n_outputs = node.n_outputs
+    cdef idx_t i, k, n_left = n - n_words, n_outputs = node.n_outputs
     cdef uint32_t key, next_key = word_key(words[0])
     for k in range(n_outputs):
         left[k] = 0.0
-    for i in range(n - 1):
+    if n_left > 0:
+        weight_left = move_rest_moments(node, left, words, n_words)
+        judge_moments(kind, node, left, n_left, n_words, weight_left, 0, next_key, limits, best)
+    for i in range(n_words - 1):
         record = node.records + word_position(words[i]) * (1 + n_outputs)
         weight_left += record[0]
         for k in range(n_outputs):
@@ -122,8 +142,8 @@ cdef inline void sweep_moments(const score_t* kind, const MomentNode* node, doub
         key = next_key
         next_key = word_key(words[i + 1])
         if key != next_key:
-            judge_moments(kind, node, left, i + 1, n - i - 1, weight_left, key, next_key,
-                          limits, best)
+            judge_moments(kind, node, left, n_left + i + 1, n_words - i - 1, weight_left, key,
+                          next_key, limits, best)
 
 
 cdef inline idx_t sweep_moment_bins(const score_t* kind, const MomentNode* node, double* left,
@@ -173,16 +193,16 @@ cdef inline MomentNode copy_single(const MomentNode* node, double* total) noexce
 
 
 cdef inline void scan_moment_words(const score_t* kind, const MomentNode* node,
-                                   const uint64_t* words, idx_t n, const ScanLimits* limits,
-                                   Cut* best) noexcept nogil:
+                                   const uint64_t* words, idx_t n_words, idx_t n,
+                                   const ScanLimits* limits, Cut* best) noexcept nogil:
     """`sweep_moments`; a copy of the node with one output keeps its sums in registers."""
     cdef MomentNode one
     cdef double left, total
     if node.n_outputs == 1:
         one = copy_single(node, &total)
-        sweep_moments(kind, &one, &left, words, n, limits, best)
+        sweep_moments(kind, &one, &left, words, n_words, n, limits, best)
     else:
-        sweep_moments(kind, node, node.left, words, n, limits, best)
+        sweep_moments(kind, node, node.left, words, n_words, n, limits, best)
 
 
 cdef inline idx_t scan_moment_bins(const score_t* kind, const MomentNode* node,

@@ -37,7 +37,13 @@ cdef class Poisson(MomentCriterion):
     cdef int scan(self, const uint64_t* words, idx_t n, const ScanLimits* limits,
                   Cut* best) except -1 nogil:
         cdef PoissonScore kind
-        scan_moment_words(&kind, &self.node, words, n, limits, best)
+        scan_moment_words(&kind, &self.node, words, n, n, limits, best)
+        return 0
+
+    cdef int scan_above(self, const uint64_t* words, idx_t n_words, idx_t n,
+                        const ScanLimits* limits, Cut* best) except -1 nogil:
+        cdef PoissonScore kind
+        scan_moment_words(&kind, &self.node, words, n_words, n, limits, best)
         return 0
 
     cdef int scan_flips(self, const uint64_t* words, idx_t n, idx_t n_down,

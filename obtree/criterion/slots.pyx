@@ -34,7 +34,14 @@ cdef class SlotCriterion(ClassCriterion):
                   Cut* best) except -1 nogil:
         cdef SlotSums sums
         sums.measure = self.measure
-        sweep_words(&sums, &self.node, words, n, limits, best)
+        sweep_words(&sums, &self.node, words, n, n, limits, best)
+        return 0
+
+    cdef int scan_above(self, const uint64_t* words, idx_t n_words, idx_t n,
+                        const ScanLimits* limits, Cut* best) except -1 nogil:
+        cdef SlotSums sums
+        sums.measure = self.measure
+        sweep_words(&sums, &self.node, words, n_words, n, limits, best)
         return 0
 
     cdef int scan_flips(self, const uint64_t* words, idx_t n, idx_t n_down,

@@ -40,14 +40,38 @@ cdef inline void judge_cut(sums_t* sums, const ClassNode* node, idx_t n_left, id
     best.high_key = next_key
 
 
-cdef inline void sweep_words(sums_t* sums, const ClassNode* node, const uint64_t* words, idx_t n,
-                             const ScanLimits* limits, Cut* best) noexcept nogil:
-    """Every cut between two different keys of the sorted words, left to right."""
+cdef inline w_t move_rest_left(sums_t* sums, const ClassNode* node, const uint64_t* words,
+                               idx_t n_words) noexcept nogil:
+    """All rows but those of the words cross the cut; what they weigh."""
+    cdef w_t rest = node.weight
+    cdef idx_t i, k, p, s
+    for s in range(node.n_slots):
+        node.left[s] = node.total[s]
+    for i in range(n_words):
+        p = word_position(words[i])
+        rest -= node.w[p]
+        for k in range(node.n_outputs):
+            node.left[node.slot[p * node.n_outputs + k]] -= node.w[p]
+    restore_sums(sums, node)
+    return rest
+
+
+cdef inline void sweep_words(sums_t* sums, const ClassNode* node, const uint64_t* words,
+                             idx_t n_words, idx_t n, const ScanLimits* limits,
+                             Cut* best) noexcept nogil:
+    """Every cut between two different keys of the sorted words, left to right.
+
+    Rows of the node's n that have no word stand in front of them with key 0.
+    """
     cdef w_t w, weight_left = 0.0
-    cdef idx_t i, k, p, n_outputs = node.n_outputs
+    cdef idx_t i, k, p, n_left = n - n_words, n_outputs = node.n_outputs
     cdef uint32_t key, next_key = word_key(words[0])
-    reset_sums(sums, node)
-    for i in range(n - 1):
+    if n_left > 0:
+        weight_left = move_rest_left(sums, node, words, n_words)
+        judge_cut(sums, node, n_left, n_words, weight_left, 0, next_key, limits, best)
+    else:
+        reset_sums(sums, node)
+    for i in range(n_words - 1):
         p = word_position(words[i])
         w = node.w[p]
         weight_left += w
@@ -59,7 +83,8 @@ cdef inline void sweep_words(sums_t* sums, const ClassNode* node, const uint64_t
         key = next_key
         next_key = word_key(words[i + 1])
         if key != next_key:
-            judge_cut(sums, node, i + 1, n - i - 1, weight_left, key, next_key, limits, best)
+            judge_cut(sums, node, n_left + i + 1, n_words - i - 1, weight_left, key, next_key,
+                      limits, best)
 
 
 cdef inline idx_t sweep_bins(sums_t* sums, const ClassNode* node, const w_t* bins,

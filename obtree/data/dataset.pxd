@@ -1,6 +1,6 @@
 # X as the trees see it: every column encoded once as ranks of its distinct values.
 
-from libc.stdint cimport int32_t, uint16_t, uint32_t, uint8_t
+from libc.stdint cimport int32_t, uint16_t, uint32_t, uint64_t, uint8_t
 
 from obtree.core.memory cimport Workspace
 from obtree.core.types cimport X_t, idx_t, row_t
@@ -15,6 +15,7 @@ cdef struct ColumnView:
     int32_t width             # bytes of a rank: 1, 2 or 4
     uint32_t n_values
     bint has_missing
+    bint low_prevails         # dense only: half of all rows or more have rank 0
     const X_t* values         # n_values, ascending; NULL when they are read from X
     const row_t* rows         # sparse only, ascending; NULL when dense
     idx_t n_stored
@@ -60,6 +61,11 @@ cdef inline uint32_t stored_code(const ColumnView* column, idx_t k) noexcept nog
 # IN rows (n), ascending; OUT ranks (n), the smallest and the largest of them.
 cdef void gather_codes(const DataView* view, idx_t j, const row_t* rows, idx_t n,
                        uint32_t* out, uint32_t* low, uint32_t* high) noexcept nogil
+
+# The same for a dense column's rows whose rank is not zero only: OUT words (room for n)
+# rank << 32 | place among `rows`, in order, and the largest rank. Returns how many.
+cdef idx_t gather_above(const DataView* view, idx_t j, const row_t* rows, idx_t n,
+                        uint64_t* words, uint32_t* high) noexcept nogil
 
 # The value that rank `code` of column j stands for. `rows` (n) must contain a row with it.
 cdef X_t find_value(const DataView* view, idx_t j, uint32_t code,

@@ -155,6 +155,7 @@ cdef class Dataset:
             for c in prange(n_here, nogil=True, schedule="dynamic", num_threads=n_threads):
                 pack_codes(codes + c * n, n, self._columns[first + c].width,
                            <void*>self._columns[first + c].codes)
+                self._columns[first + c].low_prevails = 2 * count_zeros(codes + c * n, n) >= n
         self._lay_rows(n_threads)
 
     cdef int _lay_rows(self, int n_threads) except -1:
@@ -297,6 +298,13 @@ cdef void pack_codes(const uint32_t* codes, idx_t n, int width, void* out) noexc
         memcpy(out, codes, n * sizeof(uint32_t))
 
 
+cdef idx_t count_zeros(const uint32_t* codes, idx_t n) noexcept nogil:
+    cdef idx_t p, total = 0
+    for p in range(n):
+        total += codes[p] == 0
+    return total
+
+
 cdef void lay_block(const DataView* view, idx_t start, idx_t end, idx_t row_bytes,
                     uint8_t* rows) noexcept nogil:
     """Copy the ranks of some rows from all columns."""
@@ -335,6 +343,16 @@ cdef void gather_codes(const DataView* view, idx_t j, const row_t* rows, idx_t n
         kernels().gather_codes(column.codes, column.width, rows, n, out, low, high)
     else:
         gather_stored(column, rows, n, out, low, high)
+
+
+cdef idx_t gather_above(const DataView* view, idx_t j, const row_t* rows, idx_t n,
+                        uint64_t* words, uint32_t* high) noexcept nogil:
+    cdef const ColumnView* column = &view.columns[j]
+    if n <= view.row_limit:
+        return kernels().gather_above(view.row_codes + column.row_offset, column.width,
+                                      view.row_bytes, rows, n, words, high)
+    return kernels().gather_above(column.codes, column.width, column.width, rows, n, words,
+                                  high)
 
 
 cdef void gather_stored(const ColumnView* column, const row_t* rows, idx_t n, uint32_t* out,

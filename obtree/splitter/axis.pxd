@@ -3,7 +3,7 @@
 from libc.stdint cimport uint32_t, uint64_t
 
 from obtree.core.types cimport idx_t
-from obtree.criterion.base cimport Cut, ScanLimits
+from obtree.criterion.base cimport Cut, RankColumn, ScanLimits
 from obtree.splitter.base cimport NodeTask, SplitResult, Splitter
 from obtree.splitter.candidates cimport Candidates
 
@@ -15,6 +15,14 @@ cdef class AxisSplitter(Splitter):
     cdef uint64_t* words      # (n_samples) sorted (rank, position)
     cdef uint64_t* spare      # (n_samples)
 
+    cdef idx_t draw_columns(self, const NodeTask* task, idx_t n_left, idx_t* drawn,
+                            RankColumn* columns) noexcept nogil
+    cdef bint judge_column(self, const NodeTask* task, idx_t j, const RankColumn* column,
+                           const ScanLimits* limits, Cut* best, uint32_t* low,
+                           bint* missing_left) except -1 nogil
+    cdef bint reads_above(self, idx_t j) noexcept nogil
+    cdef bint scan_above(self, const NodeTask* task, idx_t j, const ScanLimits* limits,
+                         Cut* best) except -1 nogil
     cdef bint bins_at_once(self, idx_t j, idx_t n) noexcept nogil
     cdef bint scan_column(self, const NodeTask* task, idx_t j, uint32_t low, uint32_t high,
                           const ScanLimits* limits, Cut* best) except -1 nogil

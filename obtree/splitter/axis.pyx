@@ -14,10 +14,16 @@ from libc.stdint cimport int64_t, uint32_t, uint64_t
 
 from obtree.core.memory cimport Workspace
 from obtree.core.random cimport RandState
-from obtree.core.sort cimport rotate_last, sort_codes
+from obtree.core.sort cimport rotate_last, sort_codes, sort_words_below, word_key
 from obtree.core.types cimport FOUND, LEAF, feature_t, idx_t, row_t
 from obtree.criterion.base cimport Criterion, Cut, RankColumn, ScanLimits
-from obtree.data.dataset cimport ColumnView, DataView, find_value, gather_codes
+from obtree.data.dataset cimport (
+    ColumnView,
+    DataView,
+    find_value,
+    gather_above,
+    gather_codes,
+)
 from obtree.splitter.base cimport NodeTask, SplitResult, Splitter, SplitSettings
 from obtree.splitter.candidates cimport (
     begin_draws,
@@ -34,6 +40,7 @@ cdef inline void view_column(const DataView* view, idx_t j, const row_t* rows, i
     out.width = column.width
     out.rows = rows
     out.low = 0
+    out.first_bin = -1
     if n <= view.row_limit:
         out.codes = view.row_codes + column.row_offset
         out.stride = view.row_bytes
@@ -71,53 +78,114 @@ cdef class AxisSplitter(Splitter):
 
     cdef int node_split(self, const NodeTask* task, SplitResult* out) except -1 nogil:
         cdef ScanLimits limits = task.limits
-        cdef RankColumn column
+        cdef RankColumn columns[2]
+        cdef idx_t drawn[2]
         cdef Cut best
         cdef double previous
         cdef idx_t n_left = self.settings.max_features
-        cdef idx_t j, best_feature = -1
-        cdef uint32_t low, high, base = 0
+        cdef idx_t k, n_drawn, best_feature = -1
+        cdef uint32_t low, base = 0
         cdef bint missing_left = False, to_left
         best.score = -INFINITY
         begin_draws(&self.pool, <idx_t>task.inherited)
         while n_left > 0 and not self.settings.stop[0]:
-            j = draw_candidate(&self.pool, self.rng)
-            if j < 0:
+            n_drawn = self.draw_columns(task, n_left, drawn, columns)
+            if n_drawn == 0:
                 break
-            if self.settings.monotonic != NULL:
-                limits.monotone = self.settings.monotonic[j]
-            previous = best.score
-            low = 0
-            to_left = False
-            if self.bins_at_once(j, task.n):
-                view_column(self.view, j, task.rows, task.n, &column)
-                if self.criterion.scan_bins(&column, task.n, self.view.columns[j].n_values,
-                                            &limits, &best) == 1:
-                    mark_constant(&self.pool)
+            for k in range(n_drawn):
+                if self.settings.monotonic != NULL:
+                    limits.monotone = self.settings.monotonic[drawn[k]]
+                previous = best.score
+                if self.judge_column(task, drawn[k], &columns[k], &limits, &best, &low,
+                                     &to_left):
+                    mark_constant(&self.pool, n_drawn - 1 - k)
                     continue
-            else:
-                gather_codes(self.view, j, task.rows, task.n, self.codes, &low, &high)
-                if low == high:
-                    mark_constant(&self.pool)
-                    continue
-                to_left = self.scan_column(task, j, low, high, &limits, &best)
-            n_left -= 1
-            if best.score > previous:
-                best_feature = j
-                base = low
-                missing_left = to_left
+                n_left -= 1
+                if best.score > previous:
+                    best_feature = drawn[k]
+                    base = low
+                    missing_left = to_left
         out.inherited = self.pool.n_constant
-        self.best_score = best.score
         if best_feature < 0 or self.settings.stop[0]:
             return LEAF
         self.write_plane(task, best_feature, base, &best, missing_left, out)
         return FOUND
+
+    cdef idx_t draw_columns(self, const NodeTask* task, idx_t n_left, idx_t* drawn,
+                            RankColumn* columns) noexcept nogil:
+        """Draw two features, one when no more are wanted; how many there were.
+
+        OUT columns: where those that are to be counted into bins stand, counted already
+        when that could be done for both at once.
+        """
+        cdef idx_t n_drawn = 0
+        cdef bint binned = True
+        while n_drawn < min(n_left, <idx_t>2):
+            drawn[n_drawn] = draw_candidate(&self.pool, self.rng)
+            if drawn[n_drawn] < 0:
+                break
+            if self.bins_at_once(drawn[n_drawn], task.n):
+                view_column(self.view, drawn[n_drawn], task.rows, task.n, &columns[n_drawn])
+            else:
+                binned = False
+            n_drawn += 1
+        # Features under constraints take another way through the criterion.
+        if n_drawn == 2 and binned and self.settings.monotonic == NULL and (
+            task.limits.min_samples_leaf <= 1
+        ):
+            self.criterion.count_pair(&columns[0], self.view.columns[drawn[0]].n_values,
+                                      &columns[1], self.view.columns[drawn[1]].n_values,
+                                      task.n)
+        return n_drawn
+
+    cdef bint judge_column(self, const NodeTask* task, idx_t j, const RankColumn* column,
+                           const ScanLimits* limits, Cut* best, uint32_t* low,
+                           bint* missing_left) except -1 nogil:
+        """Improve `best` by column j, in the way that suits it; whether it is constant.
+
+        IN column: as `draw_columns` left it. OUT low: the rank from which the cut's keys
+        count; missing_left: where missing values go, both meant for the column's own cut.
+        """
+        cdef uint32_t high
+        low[0] = 0
+        missing_left[0] = False
+        if self.bins_at_once(j, task.n):
+            return self.criterion.scan_bins(column, task.n, self.view.columns[j].n_values,
+                                            limits, best) == 1
+        if self.reads_above(j):
+            return self.scan_above(task, j, limits, best)
+        gather_codes(self.view, j, task.rows, task.n, self.codes, low, &high)
+        if low[0] == high:
+            return True
+        missing_left[0] = self.scan_column(task, j, low[0], high, limits, best)
+        return False
 
     cdef bint bins_at_once(self, idx_t j, idx_t n) noexcept nogil:
         """Whether the node is large enough to count a column's ranks as they are read."""
         cdef const ColumnView* column = &self.view.columns[j]
         return (column.rows == NULL and not column.has_missing
                 and self.criterion.prefers_bins(n, column.n_values))
+
+    cdef bint reads_above(self, idx_t j) noexcept nogil:
+        """Whether to leave out the rows of a column's smallest value, when they are many."""
+        cdef const ColumnView* column = &self.view.columns[j]
+        return column.low_prevails and not column.has_missing and self.criterion.scans_above
+
+    cdef bint scan_above(self, const NodeTask* task, idx_t j, const ScanLimits* limits,
+                         Cut* best) except -1 nogil:
+        """Improve `best` by the rows above the column's smallest value; whether constant."""
+        cdef uint32_t high
+        cdef idx_t n_words = gather_above(self.view, j, task.rows, task.n, self.words, &high)
+        if n_words == 0:
+            return True
+        sort_words_below(self.words, n_words, high, self.spare)
+        if n_words < task.n:
+            self.criterion.scan_above(self.words, n_words, task.n, limits, best)
+            return False
+        if word_key(self.words[0]) == high:
+            return True
+        self.criterion.scan(self.words, n_words, limits, best)
+        return False
 
     cdef bint scan_column(self, const NodeTask* task, idx_t j, uint32_t low, uint32_t high,
                           const ScanLimits* limits, Cut* best) except -1 nogil:
@@ -135,6 +203,7 @@ cdef class AxisSplitter(Splitter):
             column.codes = self.codes
             column.rows = NULL
             column.low = low
+            column.first_bin = -1
             self.criterion.scan_bins(&column, n, high - low + 1, limits, best)
             return False
         sort_codes(self.codes, n, low, high, self.words, self.spare)

@@ -46,9 +46,9 @@ cdef inline idx_t draw_candidate(Candidates* pool, RandState* rng) noexcept nogi
     return j
 
 
-cdef inline void mark_constant(Candidates* pool) noexcept nogil:
-    """The feature drawn last turned out to be constant in this node."""
-    cdef idx_t last = pool.n_drawn - 1
+cdef inline void mark_constant(Candidates* pool, idx_t n_later) noexcept nogil:
+    """The feature drawn before the last n_later turned out to be constant in this node."""
+    cdef idx_t last = pool.n_drawn - 1 - n_later
     cdef feature_t j = pool.feature[last]
     pool.feature[last] = pool.feature[pool.n_constant]
     pool.feature[pool.n_constant] = j

@@ -60,6 +60,17 @@ def gather_bytes(table, idx_t offset, int32_t width, rows):
     return np.asarray(out), low, high
 
 
+def gather_above(table, int32_t width, rows):
+    """(words of the rows whose rank is not zero, the largest rank), from rows of bytes."""
+    cdef const uint8_t[:, ::1] cells = table
+    cdef const int32_t[::1] at = rows
+    cdef uint64_t[::1] words = np.empty(len(rows), dtype=np.uint64)
+    cdef uint32_t high
+    n_words = kernels().gather_above(&cells[0, 0], width, cells.shape[1], &at[0], at.shape[0],
+                                     &words[0], &high)
+    return np.asarray(words)[:n_words], high
+
+
 def sort_codes(codes):
     """Words (code - smallest, position), sorted."""
     cdef const uint32_t[::1] keys = np.ascontiguousarray(codes, dtype=np.uint32)
@@ -70,11 +81,11 @@ def sort_codes(codes):
     return np.asarray(words)
 
 
-def sort_words(words):
-    """A sorted copy."""
+def sort_words(words, uint32_t high=0xFFFFFFFF):
+    """A sorted copy; no upper half exceeds `high`."""
     cdef uint64_t[::1] result = np.array(words, dtype=np.uint64)
     cdef uint64_t[::1] spare = np.empty(len(words), dtype=np.uint64)
-    kernels().sort_words(&result[0], result.shape[0], &spare[0])
+    kernels().sort_words(&result[0], result.shape[0], high, &spare[0])
     return np.asarray(result)
 
 
@@ -328,7 +339,7 @@ cdef class NodeProbe:
         """(score, last code on the left, first code on the right), or None for no cut.
 
         `codes` are small integers, one for each row of the node in order. The layout is
-        "sorted" for `scan`; for `scan_bins` it is "gathered", "column" (ranks by row of X)
+        "sorted" for `scan`, "above" for `scan_above`; for `scan_bins` it is "gathered", "column" (ranks by row of X)
         or "rows" (the same, several bytes apart).
         """
         cdef const uint32_t[::1] keys = np.ascontiguousarray(codes, dtype=np.uint32)
@@ -345,6 +356,12 @@ cdef class NodeProbe:
         if layout == "sorted":
             words = sort_codes(codes)
             self._criterion.scan(&words[0], self._n, &limits, &best)
+        elif layout == "above":
+            words = sort_codes(codes)
+            n_low = int(np.count_nonzero(np.asarray(codes) == low))
+            if n_low < self._n:
+                self._criterion.scan_above(&words[n_low], self._n - n_low, self._n, &limits,
+                                           &best)
         else:
             n_found = self._scan_bins(codes, layout, low, high, &limits, &best)
             if n_found != len(np.unique(codes)):
@@ -419,7 +436,7 @@ def draw_candidates(idx_t n_features, constants, seed, plan):
                 break
             drawn.append(j)
             if j in constant:
-                mark_constant(&pool)
+                mark_constant(&pool, 0)
         result.append((drawn, pool.n_constant, np.array(feature)))
     return result
 

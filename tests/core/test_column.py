@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from obtree.testing.probe import gather_bytes, gather_column, split_rows
+from obtree.testing.probe import gather_above, gather_bytes, gather_column, split_rows
 
 WIDTHS = (np.uint8, np.uint16, np.uint32)
 SIZES = (1, 7, 8, 9, 31, 64, 1000)
@@ -41,6 +41,26 @@ def test_gather_from_rows_of_bytes(width, offset, n):
     codes, low, high = gather_bytes(table, offset, width, rows)
     np.testing.assert_array_equal(codes, column[rows])
     assert (low, high) == (column[rows].min(), column[rows].max())
+
+
+@pytest.mark.parametrize("n", SIZES)
+@pytest.mark.parametrize("dtype", WIDTHS)
+@pytest.mark.parametrize("stride", [0, 7])
+@pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
+def test_gather_above_leaves_out_rank_zero(dtype, n, stride, share):
+    rng = np.random.default_rng(n)
+    column, rows = draw_column(dtype, rng), draw_rows(rng, n)
+    column[rng.random(len(column)) >= share] = 0
+    width = np.dtype(dtype).itemsize
+    table = np.zeros((len(column), max(stride, width)), dtype=np.uint8)
+    table[:, :width] = column.view(np.uint8).reshape(-1, width)
+    if stride and width == 4:
+        pytest.skip("rows of bytes hold ranks of one or two bytes")
+    words, high = gather_above(table, width, rows)
+    above = np.flatnonzero(column[rows])
+    expected = column[rows][above].astype(np.uint64) << np.uint64(32) | above.astype(np.uint64)
+    np.testing.assert_array_equal(words, expected)
+    assert high == column[rows].max()
 
 
 @pytest.mark.parametrize("n", SIZES)

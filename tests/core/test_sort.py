@@ -43,6 +43,7 @@ def test_sort_words(n, n_keys):
     keys = rng.integers(0, n_keys, n, dtype=np.uint64)
     words = (keys << np.uint64(32)) | np.arange(n, dtype=np.uint64)
     np.testing.assert_array_equal(sort_words(words), np.sort(words))
+    np.testing.assert_array_equal(sort_words(words, int(keys.max())), np.sort(words))
 
 
 @given(st.lists(st.floats(width=32, allow_nan=False), min_size=2, max_size=30))

@@ -11,7 +11,7 @@ from obtree.testing.probe import NodeProbe
 from obtree.testing.reference import list_cuts, rate_split
 
 CRITERIA = [*CLASSIFICATION, *REGRESSION]
-LAYOUTS = ["sorted", "gathered", "column", "rows"]
+LAYOUTS = ["sorted", "above", "gathered", "column", "rows"]
 
 
 class Case:

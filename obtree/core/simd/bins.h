@@ -17,6 +17,19 @@
         counts[(ptrdiff_t)(RANK(p) - low) * n_slots + (row & 0xffff)] += row >> 16;              \
     }
 
+/* RANK reads from whatever `codes` names. */
+#define OBTREE_FILL_TWO_COUNTS(RANK, FETCH)                                                      \
+    for (ptrdiff_t p = 0; p < n; ++p) {                                                          \
+        const uint32_t row = packed[p], slot = row & 0xffff, weight = row >> 16;                 \
+        FETCH()                                                                                  \
+        counts[(ptrdiff_t)RANK(p) * n_slots + slot] += weight;                                   \
+        {                                                                                        \
+            const void *codes = others;                                                          \
+            FETCH()                                                                              \
+            other_counts[(ptrdiff_t)RANK(p) * n_slots + slot] += weight;                         \
+        }                                                                                        \
+    }
+
 #define OBTREE_FILL_PAIRS(RANK, FETCH)                                                           \
     OBTREE_UNROLL                                                                                \
     for (ptrdiff_t p = 0; p < n; ++p) {                                                          \
@@ -42,11 +55,9 @@
 #define OBTREE_STRIDED_AT2(p) (uint32_t) OBTREE_STRIDED2(rows[p])
 
 /* One loop for each way in which ranks may stand in memory. */
-#define OBTREE_FOR_RANKS(FILL)                                                                   \
+#define OBTREE_FOR_COLUMNS(FILL)                                                                 \
     do {                                                                                         \
-        if (rows == NULL) {                                                                      \
-            FILL(OBTREE_RANK4, OBTREE_NO_FETCH)                                                  \
-        } else if (stride != width && width == 1) {                                              \
+        if (stride != width && width == 1) {                                              \
             FILL(OBTREE_STRIDED_AT1, OBTREE_FETCH_AHEAD)                                         \
         } else if (stride != width) {                                                            \
             FILL(OBTREE_STRIDED_AT2, OBTREE_FETCH_AHEAD)                                         \
@@ -56,6 +67,16 @@
             FILL(OBTREE_AT2, OBTREE_NO_FETCH)                                                    \
         } else {                                                                                 \
             FILL(OBTREE_AT4, OBTREE_NO_FETCH)                                                    \
+        }                                                                                        \
+    } while (0)
+
+/* The same and ranks that were gathered before. */
+#define OBTREE_FOR_RANKS(FILL)                                                                   \
+    do {                                                                                         \
+        if (rows == NULL) {                                                                      \
+            FILL(OBTREE_RANK4, OBTREE_NO_FETCH)                                                  \
+        } else {                                                                                 \
+            OBTREE_FOR_COLUMNS(FILL);                                                            \
         }                                                                                        \
     } while (0)
 
@@ -71,6 +92,14 @@ static void fill_counts(const void *codes, int32_t width, ptrdiff_t stride, cons
                         uint32_t *counts)
 {
     OBTREE_FOR_RANKS(OBTREE_FILL_COUNTS);
+}
+
+static void fill_two_counts(const void *codes, const void *others, int32_t width,
+                            ptrdiff_t stride, const int32_t *rows, ptrdiff_t n,
+                            const uint32_t *packed, ptrdiff_t n_slots, uint32_t *counts,
+                            uint32_t *other_counts)
+{
+    OBTREE_FOR_COLUMNS(OBTREE_FILL_TWO_COUNTS);
 }
 
 static void fill_moments(const void *codes, int32_t width, ptrdiff_t stride, const int32_t *rows,

@@ -71,6 +71,38 @@ static void gather_strided(const void *codes, int32_t width, ptrdiff_t stride,
     }
 }
 
+/* The word is stored for every row, and the cursor moves past it when it counts: no
+ * branch to mispredict. */
+#define OBTREE_GATHER_ABOVE(RANK, FETCH)                                                         \
+    OBTREE_UNROLL                                                                                \
+    for (ptrdiff_t p = 0; p < n; ++p) {                                                          \
+        FETCH()                                                                                  \
+        const uint32_t code = RANK(rows[p]);                                                     \
+        words[n_words] = (uint64_t)code << 32 | (uint64_t)p;                                     \
+        n_words += code != 0;                                                                    \
+        highest = code > highest ? code : highest;                                               \
+    }
+
+static ptrdiff_t gather_above(const void *codes, int32_t width, ptrdiff_t stride,
+                              const int32_t *rows, ptrdiff_t n, uint64_t *words, uint32_t *high)
+{
+    ptrdiff_t n_words = 0;
+    uint32_t highest = 0;
+    if (stride != width && width == 1) {
+        OBTREE_GATHER_ABOVE(OBTREE_STRIDED1, OBTREE_FETCH_AHEAD)
+    } else if (stride != width) {
+        OBTREE_GATHER_ABOVE(OBTREE_STRIDED2, OBTREE_FETCH_AHEAD)
+    } else if (width == 1) {
+        OBTREE_GATHER_ABOVE(OBTREE_RANK1, OBTREE_NO_FETCH)
+    } else if (width == 2) {
+        OBTREE_GATHER_ABOVE(OBTREE_RANK2, OBTREE_NO_FETCH)
+    } else {
+        OBTREE_GATHER_ABOVE(OBTREE_RANK4, OBTREE_NO_FETCH)
+    }
+    *high = highest;
+    return n_words;
+}
+
 /* Both stores happen for every row and only one cursor moves, so that the loop has
  * no branch to mispredict. Invariant: rows[0:left] hold rows of [0:p) that go left,
  * spare[0:p-left] those that go right, both in their old order; left <= p, so the

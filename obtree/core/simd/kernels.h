@@ -56,6 +56,13 @@ typedef struct {
                            const int32_t *rows, ptrdiff_t n, uint32_t *out, uint32_t *low,
                            uint32_t *high);
 
+    /* Words rank << 32 | p of those rows only whose rank is not zero, in the order of the
+     * rows; returns how many, and their largest rank in *high (0 when there is none).
+     * `words` has room for n. */
+    ptrdiff_t (*gather_above)(const void *codes, int32_t width, ptrdiff_t stride,
+                              const int32_t *rows, ptrdiff_t n, uint64_t *words,
+                              uint32_t *high);
+
     /* Bins, zero before, from ranks that need not be gathered first. Rank of row p:
      * codes at rows[p] * stride bytes (width 1, 2 or 4), or codes[p] when rows is NULL.
      * fill_classes: bins[(rank - low) * n_slots + slot[p]] += w[p].
@@ -72,6 +79,13 @@ typedef struct {
     void (*fill_counts)(const void *codes, int32_t width, ptrdiff_t stride, const int32_t *rows,
                         ptrdiff_t n, uint32_t low, const uint32_t *packed, ptrdiff_t n_slots,
                         uint32_t *counts);
+
+    /* The same for two columns of one width and stride at once (not gathered ones): what is
+     * known of a row is read once. */
+    void (*fill_two_counts)(const void *codes, const void *others, int32_t width,
+                            ptrdiff_t stride, const int32_t *rows, ptrdiff_t n,
+                            const uint32_t *packed, ptrdiff_t n_slots, uint32_t *counts,
+                            uint32_t *other_counts);
 
     /* Best Gini cut between the bins of one output; clears them. n_slots is a multiple of
      * four. IN total (n_slots) of the node, `squares` their sum of squares, `weight` their
@@ -93,9 +107,10 @@ typedef struct {
     void (*sort_codes)(const uint32_t *codes, ptrdiff_t n, uint32_t low, uint32_t high,
                        uint64_t *words, uint64_t *spare);
 
-    /* Sort n words ascending; those with equal upper halves must come in ascending
-     * order of their lower halves already. `spare` holds n words of scratch. */
-    void (*sort_words)(uint64_t *words, ptrdiff_t n, uint64_t *spare);
+    /* Sort n words ascending, whose upper halves are at most `high`; those with equal
+     * upper halves must come in ascending order of their lower halves already. `spare`
+     * holds n words of scratch. */
+    void (*sort_words)(uint64_t *words, ptrdiff_t n, uint32_t high, uint64_t *spare);
 
     /* out[p] = projection of row rows[p] on the direction, in the order of the sum that
      * data/hyperplane.pxd defines. Strides count floats. */

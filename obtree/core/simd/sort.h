@@ -8,6 +8,7 @@
 enum {
     OBTREE_RANK_LIMIT = 64,    /* up to so many rows, count the smaller ones */
     OBTREE_RANK_BITS = 6,      /* a position among them */
+    OBTREE_RANK_SPAN = 1 << (31 - OBTREE_RANK_BITS), /* keys that leave room for it */
     OBTREE_WIDE_DIGIT = 2048,  /* rows from which 11-bit digits pay */
     OBTREE_MAX_DIGITS = 1 << 11
 };
@@ -17,15 +18,18 @@ static uint64_t make_word(uint32_t key, ptrdiff_t position)
     return ((uint64_t)key << 32) | (uint64_t)position;
 }
 
-/* Few rows: the place of a row is the number of rows before it. Quadratic, but the
- * inner loop is one vector comparison for several rows and never mispredicts. */
-static void rank_sort(const uint32_t *codes, ptrdiff_t n, uint32_t low, uint64_t *words)
+/* A key that tells rows of equal rank apart by their position. */
+static int32_t rank_key(uint32_t key, ptrdiff_t position)
 {
-    int32_t keys[OBTREE_RANK_LIMIT];
+    return (int32_t)((key << OBTREE_RANK_BITS) | (uint32_t)position);
+}
+
+/* Few rows: the place of a row is the number of rows before it. Quadratic, but the
+ * inner loop is one vector comparison for several rows and never mispredicts.
+ * `keys` has room for OBTREE_RANK_LIMIT. */
+static void find_ranks(int32_t *keys, ptrdiff_t n, int32_t *rank)
+{
     const ptrdiff_t n_padded = (n + 7) & ~(ptrdiff_t)7;
-    for (ptrdiff_t p = 0; p < n; ++p) {
-        keys[p] = (int32_t)(((codes[p] - low) << OBTREE_RANK_BITS) | (uint32_t)p);
-    }
     for (ptrdiff_t p = n; p < n_padded; ++p) {
         keys[p] = INT32_MAX;
     }
@@ -37,11 +41,22 @@ static void rank_sort(const uint32_t *codes, ptrdiff_t n, uint32_t low, uint64_t
             OBTREE_LOAD(some, keys + q);
             OBTREE_COUNT_BELOW8(below, some, wanted);
         }
-        int32_t rank = 0;
+        rank[p] = 0;
         for (int lane = 0; lane < 8; ++lane) {
-            rank += OBTREE_LANE(below, lane);
+            rank[p] += OBTREE_LANE(below, lane);
         }
-        words[rank] = make_word((uint32_t)key >> OBTREE_RANK_BITS, p);
+    }
+}
+
+static void rank_sort(const uint32_t *codes, ptrdiff_t n, uint32_t low, uint64_t *words)
+{
+    int32_t keys[OBTREE_RANK_LIMIT], rank[OBTREE_RANK_LIMIT];
+    for (ptrdiff_t p = 0; p < n; ++p) {
+        keys[p] = rank_key(codes[p] - low, p);
+    }
+    find_ranks(keys, n, rank);
+    for (ptrdiff_t p = 0; p < n; ++p) {
+        words[rank[p]] = make_word(codes[p] - low, p);
     }
 }
 
@@ -92,7 +107,7 @@ static void sort_codes(const uint32_t *codes, ptrdiff_t n, uint32_t low, uint32_
                        uint64_t *words, uint64_t *spare)
 {
     const uint32_t span = high - low;
-    if (n <= OBTREE_RANK_LIMIT && span < (1u << (31 - OBTREE_RANK_BITS)) &&
+    if (n <= OBTREE_RANK_LIMIT && span < OBTREE_RANK_SPAN &&
         (n <= 16 || span > 64)) {
         rank_sort(codes, n, low, words);
         return;
@@ -122,22 +137,50 @@ static void sort_codes(const uint32_t *codes, ptrdiff_t n, uint32_t low, uint32_
     }
 }
 
-static void sort_words(uint64_t *words, ptrdiff_t n, uint64_t *spare)
+static void insertion_sort(uint64_t *words, ptrdiff_t n)
 {
-    if (n < 32) {
-        for (ptrdiff_t i = 1; i < n; ++i) {
-            const uint64_t word = words[i];
-            ptrdiff_t k = i;
-            for (; k > 0 && words[k - 1] > word; --k) {
-                words[k] = words[k - 1];
-            }
-            words[k] = word;
+    for (ptrdiff_t i = 1; i < n; ++i) {
+        const uint64_t word = words[i];
+        ptrdiff_t k = i;
+        for (; k > 0 && words[k - 1] > word; --k) {
+            words[k] = words[k - 1];
+        }
+        words[k] = word;
+    }
+}
+
+static void sort_words(uint64_t *words, ptrdiff_t n, uint32_t high, uint64_t *spare)
+{
+    if (n < 8) {
+        insertion_sort(words, n);
+        return;
+    }
+    if (n <= OBTREE_RANK_LIMIT && high < OBTREE_RANK_SPAN) {
+        int32_t keys[OBTREE_RANK_LIMIT], rank[OBTREE_RANK_LIMIT];
+        for (ptrdiff_t p = 0; p < n; ++p) {
+            keys[p] = rank_key((uint32_t)(words[p] >> 32), p);
+        }
+        find_ranks(keys, n, rank);
+        memcpy(spare, words, (size_t)n * sizeof(uint64_t));
+        for (ptrdiff_t p = 0; p < n; ++p) {
+            words[rank[p]] = spare[p];
         }
         return;
     }
-    /* Four passes of 8 bits: an even number, so that the result ends in `words`. */
-    radix_pass(words, spare, n, 0, 0xff);
-    radix_pass(spare, words, n, 8, 0xff);
-    radix_pass(words, spare, n, 16, 0xff);
-    radix_pass(spare, words, n, 24, 0xff);
+    if (n < 32) {
+        insertion_sort(words, n);
+        return;
+    }
+    int n_passes;
+    const int n_bits = digit_bits(n, bit_length(high), &n_passes);
+    uint64_t *from = words, *to = spare;
+    for (int pass = 0; pass < n_passes; ++pass) {
+        radix_pass(from, to, n, pass * n_bits, (1u << n_bits) - 1);
+        uint64_t *swap = from;
+        from = to;
+        to = swap;
+    }
+    if (from != words) {
+        memcpy(words, from, (size_t)n * sizeof(uint64_t));
+    }
 }
