@@ -106,6 +106,7 @@ cdef class AxisSplitter(Splitter):
                     base = low
                     missing_left = to_left
         out.inherited = self.pool.n_constant
+        self.best_score = best.score
         if best_feature < 0 or self.settings.stop[0]:
             return LEAF
         self.write_plane(task, best_feature, base, &best, missing_left, out)
