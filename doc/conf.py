@@ -1,8 +1,14 @@
 """Configuration of the documentation."""
 
 import re
+import sys
+from pathlib import Path
 
 import obtree
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from draw_boundaries import draw_all
 
 project = "obtree"
 author = "obtree developers"
@@ -59,6 +65,12 @@ def mend_docstring(app, what, name, obj, options, lines):
         lines[k] = re.sub(r"\((\w+)_,\)", r"(\1\\_,)", line)
 
 
+def draw_pictures(app):
+    """Draw the pictures of the user guide; they are no part of the repository."""
+    draw_all(Path(app.srcdir) / "pictures")
+
+
 def setup(app):
+    app.connect("builder-inited", draw_pictures)
     # After numpydoc, which has the usual priority.
     app.connect("autodoc-process-docstring", mend_docstring, priority=900)

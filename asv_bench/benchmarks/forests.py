@@ -5,7 +5,7 @@ import scipy.sparse as sp
 
 from benchmarks.common import FitBenchmark, make_forest
 from benchmarks.datasets import LARGE, load_split
-from obtree.splitter import available
+from obtree.splitter import DiscriminantSplitter, available
 
 
 class FitForest(FitBenchmark):
@@ -16,6 +16,26 @@ class FitForest(FitBenchmark):
 
     def make_model(self, data, splitter):
         return make_forest(data, splitter=splitter)
+
+
+class FitNodeModels(FitBenchmark):
+    """Every model of the discriminant splitter."""
+
+    param_names = ("data", "method")
+    params = (["digits", "synthetic_regression"], ["ridge", "lda", "logistic"])
+
+    def make_model(self, data, method):
+        return make_forest(data, splitter=DiscriminantSplitter(method))
+
+
+class FitRotationForest(FitBenchmark):
+    """Axis splits of rotated features."""
+
+    param_names = ("data",)
+    params = (["digits", "synthetic"],)
+
+    def make_model(self, data):
+        return make_forest(data, rotation="pca")
 
 
 class FitForestThreads:

@@ -18,6 +18,7 @@ from obtree.estimators.base import (
 from obtree.estimators.oob import predict_out_of_bag
 from obtree.estimators.params import check_choice, check_flag, check_integer, resolve_max_samples
 from obtree.splitter.registry import resolve_splitter
+from obtree.splitter.rotation import RotationSplitter
 
 COMBINE = ("average", "product", "vote")
 
@@ -98,6 +99,16 @@ class BaseObliqueForest(BaseOblique):
                 f"bootstrap={self.bootstrap!r} is not valid; expected True, False or 'auto'"
             )
         return bool(self.bootstrap)
+
+    def _make_splitter(self):
+        """Return the splitter that grows the trees, on rotated features if they are."""
+        splitter = resolve_splitter(self.splitter)
+        if self.rotation is None:
+            return splitter
+        check_choice("rotation", self.rotation, ("pca",))
+        return RotationSplitter(
+            splitter, group_size=check_integer("rotation_size", self.rotation_size, 2, 64)
+        )
 
     def _recall_forest(self):
         """Return the trees to keep and the entropy that new ones follow from."""
@@ -250,6 +261,11 @@ class BaseObliqueForest(BaseOblique):
             Tree t has the columns ``n_nodes_ptr[t]:n_nodes_ptr[t + 1]``.
         """
         return self._call_predictor("decision_path", X)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self.rotation is None
+        return tags
 
     @property
     def feature_importances_(self):

@@ -165,7 +165,7 @@ class BaseOblique(MultiOutputMixin, BaseEstimator):
     def _plan_growth(self, X, y, sample_weight):
         """Check parameters and data and return a `GrowthPlan`."""
         check_choice("criterion", self.criterion, self._criteria)
-        splitter = resolve_splitter(self.splitter)
+        splitter = self._make_splitter()
         X = validate_fit_features(self, X)
         target = self._encode_target(y, X.shape[0])
         weight = validate_sample_weight(sample_weight, X.shape[0])
@@ -190,6 +190,10 @@ class BaseOblique(MultiOutputMixin, BaseEstimator):
             rule=resolve_growth_rule(self, n_rows, monotonic_cst),
             ccp_alpha=check_number("ccp_alpha", self.ccp_alpha, 0.0),
         )
+
+    def _make_splitter(self):
+        """Return the splitter that grows the trees."""
+        return resolve_splitter(self.splitter)
 
     def _count_threads(self):
         """Return the number of threads to predict with."""

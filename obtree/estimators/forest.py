@@ -64,6 +64,11 @@ class ObliqueForestClassifier(ClassificationTask, BaseObliqueForest):
     combine : {"average", "product", "vote"}, default="average"
         Mean of the trees' probabilities, their normalised product, or the share of
         trees that vote for a class.
+    rotation : {"pca"} or None, default=None
+        "pca" turns random groups of features to their principal components, anew for
+        each tree, before the splitter sees them (rotation forest); X must be dense.
+    rotation_size : int, default=3
+        Features in a group of the rotation.
 
     Attributes
     ----------
@@ -126,6 +131,8 @@ class ObliqueForestClassifier(ClassificationTask, BaseObliqueForest):
         max_samples=None,
         monotonic_cst=None,
         combine="average",
+        rotation=None,
+        rotation_size=3,
     ):
         self.n_estimators = n_estimators
         self.splitter = splitter
@@ -148,6 +155,8 @@ class ObliqueForestClassifier(ClassificationTask, BaseObliqueForest):
         self.max_samples = max_samples
         self.monotonic_cst = monotonic_cst
         self.combine = combine
+        self.rotation = rotation
+        self.rotation_size = rotation_size
 
     def _balances_subsample(self):
         """Tell whether classes are balanced in each bootstrap."""
@@ -228,6 +237,11 @@ class ObliqueForestRegressor(RegressionTask, BaseObliqueForest):
         Direction (1, 0, -1) in which the prediction may follow each feature.
     combine : {"average"}, default="average"
         Mean of the trees' predictions; products and votes are for classes.
+    rotation : {"pca"} or None, default=None
+        "pca" turns random groups of features to their principal components, anew for
+        each tree, before the splitter sees them (rotation forest); X must be dense.
+    rotation_size : int, default=3
+        Features in a group of the rotation.
 
     Attributes
     ----------
@@ -285,6 +299,8 @@ class ObliqueForestRegressor(RegressionTask, BaseObliqueForest):
         max_samples=None,
         monotonic_cst=None,
         combine="average",
+        rotation=None,
+        rotation_size=3,
     ):
         self.n_estimators = n_estimators
         self.splitter = splitter
@@ -306,6 +322,8 @@ class ObliqueForestRegressor(RegressionTask, BaseObliqueForest):
         self.max_samples = max_samples
         self.monotonic_cst = monotonic_cst
         self.combine = combine
+        self.rotation = rotation
+        self.rotation_size = rotation_size
 
     def _shape_out_of_bag(self, values):
         """Return the shape of `predict`."""

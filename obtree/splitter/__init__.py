@@ -3,6 +3,16 @@
 from obtree.splitter.axis import AxisSplitter
 from obtree.splitter.axis_random import AxisRandomSplitter
 from obtree.splitter.base import Splitter
+from obtree.splitter.discriminant import DiscriminantSplitter
 from obtree.splitter.registry import available, resolve_splitter
+from obtree.splitter.rotation import RotationSplitter
 
-__all__ = ["AxisRandomSplitter", "AxisSplitter", "Splitter", "available", "resolve_splitter"]
+__all__ = [
+    "AxisRandomSplitter",
+    "AxisSplitter",
+    "DiscriminantSplitter",
+    "RotationSplitter",
+    "Splitter",
+    "available",
+    "resolve_splitter",
+]

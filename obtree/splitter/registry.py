@@ -4,8 +4,13 @@ from obtree.core.names import unknown_name
 from obtree.splitter.axis import AxisSplitter
 from obtree.splitter.axis_random import AxisRandomSplitter
 from obtree.splitter.base import Splitter
+from obtree.splitter.discriminant import DiscriminantSplitter
 
-_SPLITTERS = {"axis": AxisSplitter, "axis_random": AxisRandomSplitter}
+_SPLITTERS = {
+    "axis": AxisSplitter,
+    "axis_random": AxisRandomSplitter,
+    "discriminant": DiscriminantSplitter,
+}
 
 
 def available():

@@ -36,6 +36,8 @@ def list_estimators():
     yield ObliqueForestClassifier(3, bootstrap=False, n_jobs=2)
     yield ObliqueForestRegressor(3, bootstrap=False, n_jobs=2)
     yield ObliqueForestClassifier(3, combine="product", max_leaf_nodes=6)
+    yield ObliqueForestClassifier(3, rotation="pca")
+    yield ObliqueForestRegressor(3, rotation="pca", splitter="discriminant")
     for criterion in CLASSIFICATION[1:]:
         yield ObliqueTreeClassifier(criterion=criterion)
     for criterion in REGRESSION[1:]:

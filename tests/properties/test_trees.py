@@ -8,11 +8,13 @@ from scipy import sparse
 
 from obtree.criterion.registry import CLASSIFICATION, REGRESSION
 from obtree.forest.bootstrap import bootstrap_counts
+from obtree.splitter import available
 from obtree.testing.growth import grow_forest, hash_trees
 from obtree.testing.reference import find_members, route_rows
 
 CRITERIA = [*CLASSIFICATION, *REGRESSION]
-SPLITTERS = ["axis", "axis_random"]
+SPLITTERS = list(available())
+AXIS_SPLITTERS = ["axis", "axis_random"]
 SEEDS = st.integers(0, 2**32 - 1)
 
 KINDS = {
@@ -129,7 +131,7 @@ def test_children_cover_the_parent_and_never_lose(splitter, criterion, seed, mis
         np.testing.assert_allclose(tree.value.sum(axis=2), 1.0, rtol=1e-12)
 
 
-@pytest.mark.parametrize("splitter", SPLITTERS)
+@pytest.mark.parametrize("splitter", AXIS_SPLITTERS)
 @given(seed=SEEDS, missing=st.sampled_from(["none", "some"]))
 def test_thresholds_lie_between_the_children(splitter, seed, missing):
     rng = np.random.default_rng(seed)

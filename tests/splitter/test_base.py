@@ -6,10 +6,17 @@ import pickle
 import pytest
 from sklearn.base import clone
 
-from obtree.splitter import AxisRandomSplitter, AxisSplitter, Splitter, available, resolve_splitter
+from obtree.splitter import (
+    AxisRandomSplitter,
+    AxisSplitter,
+    DiscriminantSplitter,
+    Splitter,
+    available,
+    resolve_splitter,
+)
 from obtree.splitter.base import ABI_VERSION
 
-SPLITTERS = [AxisSplitter, AxisRandomSplitter]
+SPLITTERS = [AxisSplitter, AxisRandomSplitter, DiscriminantSplitter]
 
 
 class Dialled(AxisSplitter):
@@ -42,7 +49,7 @@ def test_wrong_types(wrong):
 
 
 def test_available_has_one_line_each():
-    assert set(available()) == {"axis", "axis_random"}
+    assert {"axis", "axis_random", "discriminant"} <= set(available())
     assert all(text and "\n" not in text for text in available().values())
 
 
@@ -57,7 +64,7 @@ def test_copies_are_equal(cls):
     ):
         assert duplicate == splitter
         assert hash(duplicate) == hash(splitter)
-        assert repr(duplicate) == f"{cls.__name__}()"
+        assert repr(duplicate).startswith(f"{cls.__name__}(")
     assert AxisSplitter() != AxisRandomSplitter()
 
 
@@ -83,4 +90,5 @@ def test_base_class_has_no_parameters_and_a_version():
     assert Splitter().get_params() == {}
     assert ABI_VERSION >= 1
     assert not Splitter.supports_monotonic
-    assert all(cls.supports_monotonic for cls in SPLITTERS)
+    assert AxisSplitter.supports_monotonic
+    assert AxisRandomSplitter.supports_monotonic

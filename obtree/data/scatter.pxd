@@ -1,0 +1,72 @@
+# Weighted sums of squares and products of a few features, over the rows of a node.
+#
+# Everything is counted from an origin, the node's first row, so that features far from zero
+# lose no digits. Each sum has one order, that of the rows; only sums of different entries
+# run side by side.
+
+from obtree.core.memory cimport Workspace
+from obtree.core.types cimport X_t, idx_t
+
+
+cdef struct Scatter:
+    idx_t n_terms             # features
+    double weight             # sum of the weights
+    double total              # sum of the weighted targets
+    double* origin            # (n_terms)
+    double* mean              # (n_terms) sums of w z, with z = x - origin
+    double* gram              # (n_terms * n_terms) sums of w z z^T, by rows
+    double* cross             # (n_terms) sums of (w t) z
+    double* z                 # (n_terms) scratch
+
+
+cdef inline int take_scatter(Scatter* s, idx_t max_terms, Workspace workspace) except -1:
+    """Make room for so many features."""
+    s.origin = <double*>workspace.take(max_terms, sizeof(double))
+    s.mean = <double*>workspace.take(max_terms, sizeof(double))
+    s.gram = <double*>workspace.take(max_terms * max_terms, sizeof(double))
+    s.cross = <double*>workspace.take(max_terms, sizeof(double))
+    s.z = <double*>workspace.take(max_terms, sizeof(double))
+    return 0
+
+
+cdef inline void clear_scatter(Scatter* s) noexcept nogil:
+    """Forget all rows, keep features and origin."""
+    cdef idx_t a
+    s.weight = 0.0
+    s.total = 0.0
+    for a in range(s.n_terms):
+        s.mean[a] = 0.0
+        s.cross[a] = 0.0
+    for a in range(s.n_terms * s.n_terms):
+        s.gram[a] = 0.0
+
+
+cdef inline void add_row(Scatter* s, const X_t* x, double w, double wt) noexcept nogil:
+    """Add a row (IN x, n_terms values) of weight w and weighted target wt."""
+    cdef idx_t n_terms = s.n_terms
+    cdef idx_t a, b
+    cdef double wz
+    cdef double* line
+    s.weight += w
+    s.total += wt
+    for a in range(n_terms):
+        s.z[a] = <double>x[a] - s.origin[a]
+    for a in range(n_terms):
+        wz = w * s.z[a]
+        s.mean[a] += wz
+        s.cross[a] += wt * s.z[a]
+        line = s.gram + a * n_terms
+        for b in range(a + 1):
+            line[b] += wz * s.z[b]
+
+
+cdef inline void centre_scatter(Scatter* s) noexcept nogil:
+    """Take all sums about the mean: mean becomes the mean of z, the lower half of gram the
+    scatter, cross the sums of (w t - mean (w t)) z."""
+    cdef idx_t a, b
+    for a in range(s.n_terms):
+        s.mean[a] /= s.weight
+        s.cross[a] -= s.total * s.mean[a]
+    for a in range(s.n_terms):
+        for b in range(a + 1):
+            s.gram[a * s.n_terms + b] -= s.weight * s.mean[a] * s.mean[b]

@@ -1,0 +1,133 @@
+"""One number for each row of a node that a linear model can be fitted to.
+
+Two classes are -1 and 1. More classes are divided at random into two groups, anew for each
+direction, so that a node of many classes is looked at from many sides. Real targets are
+themselves; of several outputs a random combination is taken, each in units of its standard
+deviation in the node.
+"""
+
+from libc.math cimport sqrt
+from libc.stdint cimport int32_t
+
+from obtree.core.memory cimport Workspace
+from obtree.core.random cimport RandState, next_word, normal, uniform
+from obtree.core.types cimport idx_t, w_t, y_t
+from obtree.criterion.base cimport Criterion
+from obtree.criterion.classes cimport ClassCriterion
+from obtree.splitter.base cimport NodeTask
+
+
+cdef class NodeTarget:
+
+    cdef int bind(self, Criterion criterion, Workspace workspace, idx_t max_rows) except -1:
+        cdef const y_t[:, ::1] targets
+        self.n_outputs = criterion.n_outputs
+        self.n_groups = 2
+        self.classes = None
+        if isinstance(criterion, ClassCriterion):
+            self.classes = <ClassCriterion>criterion
+            self.n_groups = max(2, self.classes.node.stride)
+            self.score = <double*>workspace.take(criterion.value_size, sizeof(double))
+        elif hasattr(criterion, "targets"):
+            self._kept = targets = criterion.targets()
+            self.y = &targets[0, 0]
+        else:
+            raise ValueError(
+                f"this splitter has to know the targets, and {type(criterion).__name__} shows "
+                "none; expected a criterion with a method targets()"
+            )
+        self.value = <double*>workspace.take(max_rows, sizeof(double))
+        self.half = <int32_t*>workspace.take(max_rows, sizeof(int32_t))
+        return 0
+
+    cdef bint draw(self, const NodeTask* task, RandState* rng) noexcept nogil:
+        cdef idx_t p
+        if self.classes is not None:
+            self._score_classes(task, rng)
+        else:
+            self._mix_outputs(task, rng)
+        for p in range(1, task.n):
+            if self.value[p] != self.value[0]:
+                return True
+        return False
+
+    cdef void _score_classes(self, const NodeTask* task, RandState* rng) noexcept nogil:
+        """-1 or 1 for each class of an output, neither for all that the node holds."""
+        cdef idx_t stride = self.classes.node.stride
+        cdef idx_t n_outputs = self.n_outputs
+        cdef const int32_t* slot = self.classes.node.slot
+        cdef const w_t* total
+        cdef double* score
+        cdef double share = 1.0
+        cdef idx_t k, c, p, n_present, n_high
+        self.is_fixed = n_outputs == 1
+        for k in range(n_outputs):
+            total = self.classes.node.total + k * stride
+            score = self.score + k * stride
+            n_present = 0
+            for c in range(stride):
+                n_present += total[c] > 0.0
+            if n_outputs > 1:
+                share = 0.5 + uniform(rng)    # lest opposite outputs cancel
+            self.is_fixed = self.is_fixed and n_present <= 2
+            n_high = 0
+            while True:
+                n_high = 0
+                for c in range(stride):
+                    if total[c] > 0.0:
+                        if n_present == 2:
+                            score[c] = share if n_high == 0 else -share
+                            n_high += 1
+                        else:
+                            score[c] = share if next_word(rng) >> 63 else -share
+                            n_high += score[c] > 0.0
+                if n_present <= 2 or 0 < n_high < n_present:
+                    break
+        for p in range(task.n):
+            self.value[p] = 0.0
+            for k in range(n_outputs):
+                self.value[p] += self.score[slot[p * n_outputs + k]]
+
+    cdef void _mix_outputs(self, const NodeTask* task, RandState* rng) noexcept nogil:
+        cdef idx_t n_outputs = self.n_outputs
+        cdef idx_t p, k
+        cdef double mean, square, weight, w, d, first, factor
+        self.is_fixed = n_outputs == 1
+        for p in range(task.n):
+            self.value[p] = 0.0
+        for k in range(n_outputs):
+            first = self.y[task.rows[0] * n_outputs + k]
+            mean = square = weight = 0.0
+            for p in range(task.n):
+                w = task.weight[task.rows[p]]
+                d = self.y[task.rows[p] * n_outputs + k] - first
+                weight += w
+                mean += w * d
+                square += w * d * d
+            mean /= weight
+            square = square / weight - mean * mean
+            factor = 1.0 if n_outputs == 1 else normal(rng)
+            if not square > 0.0:
+                continue
+            factor /= sqrt(square)
+            for p in range(task.n):
+                d = self.y[task.rows[p] * n_outputs + k] - first
+                self.value[p] += factor * (d - mean)
+
+    cdef void find_groups(self, const NodeTask* task) noexcept nogil:
+        if self.classes is None or self.n_outputs > 1:
+            self.find_halves(task)
+            return
+        self.group = self.classes.node.slot
+
+    cdef void find_halves(self, const NodeTask* task) noexcept nogil:
+        cdef double mean = 0.0, weight = 0.0, w
+        cdef idx_t p
+        for p in range(task.n):
+            w = task.weight[task.rows[p]]
+            weight += w
+            mean += w * (self.value[p] - self.value[0])
+        mean = self.value[0] + mean / weight
+        for p in range(task.n):
+            self.half[p] = self.value[p] > mean
+        self.group = self.half

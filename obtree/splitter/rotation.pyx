@@ -1,0 +1,190 @@
+"""Rotated features for any splitter (rotation forests; Rodriguez et al., 2006).
+
+For each tree the features are divided at random into small groups, and each group is turned
+to its principal components. The splitter inside sees the components. What it proposes is
+expressed in the features themselves, so that a tree knows nothing of rotations: a cut of one
+component becomes a hyperplane of as many terms as the group has features.
+
+Departures from the paper. Components are those of the correlations, not of the covariances.
+They are computed from the rows the tree grows on (a forest may draw bootstraps already), for
+classes from those of a random half of the classes, another half for each group. The last
+group is not filled up with features of others; instead sizes are as even as possible.
+"""
+
+import numbers
+
+import numpy as np
+
+from libc.math cimport INFINITY, nextafter
+
+from obtree.core.memory cimport Workspace
+from obtree.core.random cimport RandState
+from obtree.core.types cimport FOUND, LEAF, X_t, idx_t
+from obtree.criterion.base cimport Criterion
+from obtree.criterion.classes cimport ClassCriterion
+from obtree.data.dataset cimport DataView, Dataset
+from obtree.data.hyperplane cimport Hyperplane
+from obtree.data.project cimport project_rows
+from obtree.data.rotation cimport GroupRotation, RotationRows
+from obtree.splitter.base cimport NodeTask, SplitResult, Splitter, SplitSettings
+from obtree.splitter.sweep cimport place_threshold
+
+
+cdef class RotationSplitter(Splitter):
+    """Another splitter on principal components of random groups of features.
+
+    Forests make it when asked for ``rotation="pca"``.
+
+    Parameters
+    ----------
+    splitter : Splitter
+        Proposes the splits.
+    group_size : int, default=3
+        Features that are rotated together.
+    """
+
+    parameter_names = ("splitter", "group_size")
+    needs_rows = True
+
+    cdef readonly Splitter splitter   # works on the rotated features
+    cdef readonly Py_ssize_t group_size
+
+    cdef GroupRotation rotation
+    cdef ClassCriterion classes       # the criterion, when y is one class; else None
+    cdef bint ready                   # whether the tree's rotation is known
+    cdef object _rotated              # float32 (n_samples, n_features)
+    cdef X_t* rotated
+    cdef Dataset dataset              # the same, encoded; of the current tree
+    cdef Workspace tree_memory        # scratch of the inner splitter
+    cdef double* projection           # (n_samples)
+
+    def __init__(self, splitter, *, group_size=3):
+        if not isinstance(splitter, Splitter):
+            raise TypeError(
+                f"splitter must be a Splitter, got {splitter!r} of type {type(splitter).__name__}"
+            )
+        if not isinstance(group_size, numbers.Integral) or not 2 <= group_size <= 64:
+            raise ValueError(
+                f"group_size={group_size!r} is not valid; expected an integer from 2 to 64"
+            )
+        self.splitter = splitter.clone()      # it will be bound to one worker's data
+        self.group_size = group_size
+
+    @property
+    def prefers_bootstrap(self):
+        return self.splitter.prefers_bootstrap
+
+    cdef int bind(self, const DataView* view, Criterion criterion,
+                  const SplitSettings* settings, Workspace workspace) except -1:
+        cdef X_t[:, ::1] cells
+        cdef idx_t n_classes = 0
+        if view.X == NULL:
+            raise ValueError("sparse X cannot be rotated; expected dense X, or rotation=None")
+        Splitter.bind(self, view, criterion, settings, workspace)
+        self.classes = None
+        if isinstance(criterion, ClassCriterion) and criterion.n_outputs == 1:
+            self.classes = criterion
+            n_classes = self.classes.node.stride
+        self.rotation = GroupRotation()
+        self.rotation.bind(view, self.group_size, n_classes, workspace)
+        self._rotated = cells = np.empty((view.n_samples, view.n_features), dtype=np.float32)
+        self.rotated = &cells[0, 0]
+        self.projection = <double*>workspace.take(view.n_samples, sizeof(double))
+        return 0
+
+    cdef int begin_tree(self, RandState* rng) except -1 nogil:
+        self.rng = rng
+        self.ready = False    # which rows are in the tree is known at its root
+        return 0
+
+    cdef int node_split(self, const NodeTask* task, SplitResult* out) except -1 nogil:
+        cdef idx_t j
+        if not self.ready:
+            self.prepare(task)
+        if self.splitter.node_split(task, out) != FOUND:
+            return LEAF
+        if out.plane.partner != NULL:
+            with gil:
+                raise ValueError(
+                    "rotation='pca' cannot express products of features, as "
+                    f"{type(self.splitter).__name__} makes them; expected a splitter whose "
+                    "nodes are hyperplanes"
+                )
+        j = out.plane.feature[0]
+        if out.plane.n_terms == 1 and self.rotation.length[j] == 1:
+            return FOUND      # a column of X as it is: ranks and missing values too
+        out.rank_cut = -1
+        self.rotation.compose(&out.plane)
+        return FOUND if self.snap(task, out) else LEAF
+
+    cdef int prepare(self, const NodeTask* task) except -1 nogil:
+        """Draw the rotation of a tree, whose rows are those of the root, and apply it."""
+        cdef RotationRows given
+        given.rows = task.rows
+        given.n = task.n
+        given.weight = task.weight
+        given.classes = NULL
+        given.n_classes = 0
+        if self.classes is not None:
+            given.classes = self.classes.node.slot
+            given.n_classes = self.classes.node.stride
+        self.rotation.draw(&given, self.rng)
+        self.rotation.apply(self.rotated)
+        with gil:
+            self.dataset = Dataset(self._rotated, keep_rows=True)
+            self.tree_memory = Workspace()
+            self.splitter.bind(&self.dataset.view, self.criterion, self.settings,
+                               self.tree_memory)
+        self.splitter.begin_tree(self.rng)
+        self.ready = True
+        return 0
+
+    cdef bint snap(self, const NodeTask* task, SplitResult* out) noexcept nogil:
+        """Move the bounds to the middle between the two projections they separate.
+
+        The splitter saw components rounded to float32. That matters only for rows next to
+        a bound, but it may put them all on one side: the outermost rows are then cut off.
+        False when all projections are equal.
+        """
+        cdef Hyperplane* plane = &out.plane
+        cdef double low, high
+        project_rows(self.view, plane, task.rows, task.n, self.projection)
+        if plane.lower > -INFINITY:
+            if find_neighbours(self.projection, task.n, plane.lower, &low, &high):
+                plane.lower = place_threshold(low, high)
+            if find_neighbours(self.projection, task.n, plane.threshold, &low, &high):
+                plane.threshold = place_threshold(low, high)
+            return True
+        if not find_neighbours(self.projection, task.n, plane.threshold, &low, &high):
+            if self.lacks_score(task.n):
+                return True   # rows with missing values are cut off
+            # Past the outermost row, whichever side all rows are on.
+            find_neighbours(self.projection, task.n,
+                            high if low == -INFINITY else nextafter(low, -INFINITY), &low, &high)
+        if low == -INFINITY or high == INFINITY:
+            return False
+        plane.threshold = place_threshold(low, high)
+        return True
+
+    cdef bint lacks_score(self, idx_t n) noexcept nogil:
+        """Whether a projection is missing."""
+        cdef idx_t p
+        for p in range(n):
+            if self.projection[p] != self.projection[p]:
+                return True
+        return False
+
+
+cdef bint find_neighbours(const double* score, idx_t n, double bound, double* low,
+                          double* high) noexcept nogil:
+    """The largest score up to a bound and the smallest above it; False, and infinite, when
+    there is none."""
+    cdef idx_t p
+    low[0] = -INFINITY
+    high[0] = INFINITY
+    for p in range(n):
+        if score[p] <= bound:
+            low[0] = max(low[0], score[p])
+        elif score[p] > bound:
+            high[0] = min(high[0], score[p])
+    return low[0] > -INFINITY and high[0] < INFINITY
