@@ -19,6 +19,7 @@ HEADER = "header.json"
 ARRAY_KINDS = "biufU"
 # Some values of a model are small integers in eight bytes: level 1 takes most of it.
 COMPRESS_LEVEL = 1
+METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 DAMAGED = (
     zipfile.BadZipFile,
     zlib.error,
@@ -87,6 +88,8 @@ def read_archive(path, max_bytes):
                     raise ValueError(
                         f"its contents take {size} bytes, more than max_bytes={max_bytes}"
                     )
+                if any(member.compress_type not in METHODS for member in members):
+                    raise ValueError("it is compressed in a way that models are not")
                 contents = {member.filename: archive.read(member) for member in members}
             header = json.loads(contents.pop(HEADER))
             if not isinstance(header, dict):
