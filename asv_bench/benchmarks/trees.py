@@ -2,6 +2,7 @@
 
 from benchmarks.common import FitBenchmark, make_tree
 from benchmarks.datasets import load_split
+from obtree.splitter import OC1Splitter
 
 
 class FitClassificationTree(FitBenchmark):
@@ -25,6 +26,17 @@ class FitRegressionTree(FitBenchmark):
 
     def make_model(self, data, criterion):
         return make_tree(data, criterion=criterion, min_samples_leaf=5)
+
+
+class FitOC1Tree(FitBenchmark):
+    """Planes by coordinate descent, by the way of searching."""
+
+    param_names = ("data", "setting")
+    params = (["digits", "synthetic", "synthetic_regression"], ["oc1", "best", "cart-lc"])
+
+    def make_model(self, data, setting):
+        parameters = {"best": {"order": "best"}, "cart-lc": {"mode": "cart-lc"}}
+        return make_tree(data, splitter=OC1Splitter(**parameters.get(setting, {})))
 
 
 class FitBestFirst(FitBenchmark):

@@ -104,6 +104,7 @@ cdef class AbsoluteError(Criterion):
         stats.weight = self._node_weight
         stats.impurity = loss / (self._node_weight * self.n_outputs)
         self._margin = 1e-12 * loss
+        self.goal = -self._margin
         stats.level = self._median[0]
         return 0
 

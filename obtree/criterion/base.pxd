@@ -56,6 +56,9 @@ cdef struct FlipBase:
 cdef class Criterion:
     cdef readonly idx_t n_outputs
     cdef readonly idx_t value_size    # doubles per node: n_outputs * largest number of classes
+    # Set by load_node: a cut with this score leaves nothing to gain, both sides being pure.
+    # Infinite when scores do not tell.
+    cdef double goal
 
     # Take scratch for nodes of up to max_rows rows. Once per worker, GIL held, may raise.
     cdef int bind(self, Workspace workspace, idx_t max_rows) except -1

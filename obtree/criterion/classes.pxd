@@ -23,6 +23,7 @@ cdef class ClassCriterion(Criterion):
     cdef double slots_per_row         # slots whose sweep costs what bins save for a row
 
     cdef double impurity_of(self, const w_t* counts, w_t weight) noexcept nogil
+    cdef double perfect_score(self) noexcept nogil
     cdef void fill_bins(self, const RankColumn* column, idx_t n) noexcept nogil
     cdef const uint32_t* count_rows(self, const RankColumn* column, idx_t n,
                                     const ScanLimits* limits) noexcept nogil

@@ -7,7 +7,7 @@ gives bit for bit what two equal rows give.
 
 import numpy as np
 
-from libc.math cimport floor
+from libc.math cimport INFINITY, floor
 from libc.stdint cimport int32_t, uint32_t
 from libc.string cimport memset
 
@@ -117,6 +117,7 @@ cdef class ClassCriterion(Criterion):
                 node.total[slot] += w
         node.weight = node_weight
         node.margin = self.margin_share * node_weight
+        self.goal = self.perfect_score() - node.margin
         stats.weight = node_weight
         stats.impurity = self.impurity_of(node.total, node_weight)
         stats.level = node.total[1] / node_weight if node.stride > 1 else 0.0
@@ -144,6 +145,10 @@ cdef class ClassCriterion(Criterion):
 
     cdef double impurity_of(self, const w_t* counts, w_t weight) noexcept nogil:
         return 0.0
+
+    cdef double perfect_score(self) noexcept nogil:
+        """The score of a cut of the current node with two pure sides."""
+        return INFINITY
 
     cdef void node_value(self, double* value) noexcept nogil:
         cdef idx_t s

@@ -56,6 +56,9 @@ cdef class Entropy(ClassCriterion):
                 entropy -= share * log(share)
         return entropy / (log(2.0) * self.n_outputs)
 
+    cdef double perfect_score(self) noexcept nogil:
+        return 0.0
+
     cdef int scan(self, const uint64_t* words, idx_t n, const ScanLimits* limits,
                   Cut* best) except -1 nogil:
         cdef EntropySums sums = self._sums

@@ -3,6 +3,7 @@
 With one output it ranks cuts as squared error does; with several it adds the
 outputs' differences before squaring."""
 
+from libc.math cimport INFINITY
 from libc.stdint cimport uint64_t
 
 from obtree.core.types cimport idx_t
@@ -18,6 +19,10 @@ from obtree.criterion.moments_sweep cimport (
 
 cdef class FriedmanError(MomentCriterion):
     """Squared error as impurity, Friedman's score for cuts."""
+
+    cdef double perfect_score(self, double impurity) noexcept nogil:
+        # Differences of several outputs may cancel.
+        return impurity / self.node.weight if self.n_outputs == 1 else INFINITY
 
     cdef int scan(self, const uint64_t* words, idx_t n, const ScanLimits* limits,
                   Cut* best) except -1 nogil:

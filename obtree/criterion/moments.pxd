@@ -20,6 +20,7 @@ cdef class MomentCriterion(Criterion):
 
     cdef void _centre_output(self, idx_t k, idx_t n) noexcept nogil
     cdef double sum_impurity(self, idx_t n) noexcept nogil
+    cdef double perfect_score(self, double impurity) noexcept nogil
     cdef void fill_bins(self, const RankColumn* column, idx_t n) noexcept nogil
     cdef const uint32_t* count_rows(self, const RankColumn* column, idx_t n,
                                     const ScanLimits* limits) noexcept nogil

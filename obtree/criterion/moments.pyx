@@ -86,6 +86,7 @@ cdef class MomentCriterion(Criterion):
         # The score of a cut is at most the node's impurity (over its weight, where the
         # sums are about the mean); equal cuts differ by rounding alone.
         node.margin = 1e-12 * (impurity / node.weight if self.centred else fabs(impurity))
+        self.goal = self.perfect_score(impurity) - node.margin
         stats.impurity = impurity / (node.weight * n_outputs)
         stats.level = self.mean[0]
         return 0
@@ -142,6 +143,13 @@ cdef class MomentCriterion(Criterion):
                 total += record[k] * record[k] / record[0]
             record += 1 + self.n_outputs
         return total
+
+    cdef double perfect_score(self, double impurity) noexcept nogil:
+        """The score of a cut of the current node between two sides of equal targets.
+
+        `impurity` is what `sum_impurity` gave.
+        """
+        return impurity / self.node.weight
 
     cdef void node_value(self, double* value) noexcept nogil:
         cdef idx_t k

@@ -34,6 +34,14 @@ cdef class Poisson(MomentCriterion):
             record += 1 + self.n_outputs
         return total
 
+    cdef double perfect_score(self, double impurity) noexcept nogil:
+        cdef double score = impurity
+        cdef idx_t k
+        for k in range(self.n_outputs):
+            if self.mean[k] > 0.0:
+                score += self.node.total[k] * log(self.mean[k])
+        return score
+
     cdef int scan(self, const uint64_t* words, idx_t n, const ScanLimits* limits,
                   Cut* best) except -1 nogil:
         cdef PoissonScore kind

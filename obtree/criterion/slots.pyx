@@ -5,6 +5,7 @@ Salzberg, 1994). None of them needs more than the class weights left and right o
 so that they share one sweep and differ in what `rate_slots` makes of them.
 """
 
+from libc.math cimport INFINITY
 from libc.stdint cimport uint64_t
 
 from obtree.core.types cimport idx_t, w_t
@@ -61,6 +62,17 @@ cdef class SlotCriterion(ClassCriterion):
                              n, n_bins, limits, best)
         self.clear_bins(n_bins)
         return n_found
+
+    cdef double perfect_score(self) noexcept nogil:
+        cdef double worth = 0.0
+        cdef idx_t s, c
+        if self.measure == TWOING:
+            return INFINITY           # depends on the weights of the two sides
+        if self.measure == SUM_OF_VARIANCES:
+            for s in range(self.node.n_slots):
+                c = s % self.node.stride
+                worth += c * c * self.node.total[s]
+        return worth
 
     cdef double impurity_of(self, const w_t* counts, w_t weight) noexcept nogil:
         """Share of the rows outside the node's largest class, averaged over the outputs."""

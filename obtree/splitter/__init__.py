@@ -4,6 +4,7 @@ from obtree.splitter.axis import AxisSplitter
 from obtree.splitter.axis_random import AxisRandomSplitter
 from obtree.splitter.base import Splitter
 from obtree.splitter.discriminant import DiscriminantSplitter
+from obtree.splitter.oc1 import OC1Splitter
 from obtree.splitter.registry import available, resolve_splitter
 from obtree.splitter.rotation import RotationSplitter
 
@@ -11,6 +12,7 @@ __all__ = [
     "AxisRandomSplitter",
     "AxisSplitter",
     "DiscriminantSplitter",
+    "OC1Splitter",
     "RotationSplitter",
     "Splitter",
     "available",

@@ -5,10 +5,12 @@ from obtree.splitter.axis import AxisSplitter
 from obtree.splitter.axis_random import AxisRandomSplitter
 from obtree.splitter.base import Splitter
 from obtree.splitter.discriminant import DiscriminantSplitter
+from obtree.splitter.oc1 import OC1Splitter
 
 _SPLITTERS = {
     "axis": AxisSplitter,
     "axis_random": AxisRandomSplitter,
+    "oc1": OC1Splitter,
     "discriminant": DiscriminantSplitter,
 }
 

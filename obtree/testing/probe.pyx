@@ -320,6 +320,10 @@ cdef class NodeProbe:
         return self._stats.level
 
     @property
+    def goal(self):
+        return self._criterion.goal
+
+    @property
     def value(self):
         cdef double[::1] out = np.empty(self._criterion.value_size)
         self._criterion.node_value(&out[0])

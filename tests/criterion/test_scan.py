@@ -170,6 +170,26 @@ def test_the_first_of_equal_cuts_wins(name, layout):
 
 
 @pytest.mark.parametrize("name", CRITERIA)
+@given(seed=st.integers(0, 2**32 - 1), n=st.integers(2, 9), whole=st.booleans())
+def test_only_a_perfect_cut_reaches_the_goal(name, seed, n, whole):
+    case = Case(name, seed, n, whole=whole, n_classes=2)
+    case.y[:] = 1 + (case.y > np.median(case.y))
+    case.node = NodeProbe(
+        bind_criterion(name, case.y, case.n_classes and [3]), case.rows, case.weight
+    )
+    y = case.y[case.rows, 0]
+    if len(np.unique(y)) == 1:
+        return
+    found = case.node.scan(y.astype(int))
+    assert found[0] >= case.node.goal or case.node.goal == np.inf
+    found = case.node.scan(case.codes)
+    if found is not None:
+        left = case.codes <= found[1]
+        pure = len(np.unique(y[left])) == len(np.unique(y[~left])) == 1
+        assert (found[0] >= case.node.goal) == (pure and case.node.goal < np.inf)
+
+
+@pytest.mark.parametrize("name", CRITERIA)
 def test_constant_column_has_no_cut(name):
     case = Case(name, 0, 9)
     for layout in case.layouts():

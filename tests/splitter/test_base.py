@@ -9,14 +9,13 @@ from sklearn.base import clone
 from obtree.splitter import (
     AxisRandomSplitter,
     AxisSplitter,
-    DiscriminantSplitter,
     Splitter,
     available,
     resolve_splitter,
 )
 from obtree.splitter.base import ABI_VERSION
 
-SPLITTERS = [AxisSplitter, AxisRandomSplitter, DiscriminantSplitter]
+SPLITTERS = [type(resolve_splitter(name)) for name in available()]
 
 
 class Dialled(AxisSplitter):
@@ -49,7 +48,7 @@ def test_wrong_types(wrong):
 
 
 def test_available_has_one_line_each():
-    assert {"axis", "axis_random", "discriminant"} <= set(available())
+    assert list(available())[:2] == ["axis", "axis_random"]
     assert all(text and "\n" not in text for text in available().values())
 
 
@@ -64,7 +63,7 @@ def test_copies_are_equal(cls):
     ):
         assert duplicate == splitter
         assert hash(duplicate) == hash(splitter)
-        assert repr(duplicate).startswith(f"{cls.__name__}(")
+        assert repr(duplicate) == repr(splitter)
     assert AxisSplitter() != AxisRandomSplitter()
 
 
@@ -90,5 +89,7 @@ def test_base_class_has_no_parameters_and_a_version():
     assert Splitter().get_params() == {}
     assert ABI_VERSION >= 1
     assert not Splitter.supports_monotonic
-    assert AxisSplitter.supports_monotonic
-    assert AxisRandomSplitter.supports_monotonic
+    assert {cls for cls in SPLITTERS if cls.supports_monotonic} == {
+        AxisSplitter,
+        AxisRandomSplitter,
+    }

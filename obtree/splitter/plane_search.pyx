@@ -1,0 +1,219 @@
+"""A plane over some rows and features of a node, moved along lines.
+
+The columns are centred and scaled by a power of two, so that the search does not depend
+on the units of the features, and lie one after the other. Every row keeps its distance
+from the present plane, negative on the left. When `step` times a column x is added to
+the plane, row p changes sides at the step -distance[p] / x[p]: these critical steps are
+sorted, and the criterion judges the plane between each two of them.
+
+The criterion has to be loaded with the rows of the search.
+"""
+
+from libc.math cimport INFINITY, fabs, frexp, ldexp, rint
+from libc.stdint cimport uint32_t, uint64_t
+from libc.string cimport memcpy
+
+from obtree.core.dispatch cimport kernels
+from obtree.core.memory cimport Workspace
+from obtree.core.sort cimport sort_words
+from obtree.core.types cimport X_t, feature_t, idx_t, row_t, w_t
+from obtree.criterion.base cimport Criterion, Cut, ScanLimits
+from obtree.data.dataset cimport DataView
+from obtree.data.hyperplane cimport Hyperplane
+from obtree.data.node_rows cimport copy_columns
+
+cdef enum:
+    MAX_CELLS = 1 << 26               # values kept (256 MiB); more are read again
+    CENTRE_STEPS = 256
+
+
+cdef inline float key_step(uint32_t key) noexcept nogil:
+    """The step that a word's key stands for."""
+    cdef uint32_t bits = key ^ (<uint32_t>0x80000000 if key >> 31 else <uint32_t>0xFFFFFFFF)
+    cdef float step
+    memcpy(&step, &bits, sizeof(step))
+    return step
+
+
+cdef double find_step(const Cut* cut) noexcept nogil:
+    """The middle of the two critical steps between which a cut lies."""
+    return 0.5 * <double>key_step(cut.low_key) + 0.5 * <double>key_step(cut.high_key)
+
+
+cdef class PlaneSearch:
+
+    cdef int bind(self, const DataView* view, Criterion criterion, Workspace workspace,
+                  idx_t max_rows, idx_t max_columns) except -1:
+        cdef idx_t p
+        self.view = view
+        self.criterion = criterion
+        self.coefficient = <double*>workspace.take(max_columns + 1, sizeof(double))
+        self.columns = <SearchColumn*>workspace.take(max_columns, sizeof(SearchColumn))
+        self.distance = <double*>workspace.take(max_rows, sizeof(double))
+        self._n_cells = min(max_rows * max_columns, <idx_t>MAX_CELLS)
+        self._cells = <X_t*>workspace.take(self._n_cells, sizeof(X_t))
+        self._column = <X_t*>workspace.take(max_rows, sizeof(X_t))
+        self._mixture = <X_t*>workspace.take(max_rows, sizeof(X_t))
+        self._sums = <double*>workspace.take(max_rows, sizeof(double))
+        self._ones = <X_t*>workspace.take(max_rows, sizeof(X_t))
+        self._token = <uint32_t*>workspace.take(max_rows, sizeof(uint32_t))
+        self._words = <uint64_t*>workspace.take(max_rows, sizeof(uint64_t))
+        self._spare = <uint64_t*>workspace.take(max_rows, sizeof(uint64_t))
+        for p in range(max_rows):
+            self._ones[p] = 1.0
+        return 0
+
+    cdef void load(self, const row_t* rows, idx_t n, const w_t* weight,
+                   const feature_t* features, idx_t n_columns,
+                   const ScanLimits* limits) noexcept nogil:
+        cdef X_t* x
+        cdef idx_t k
+        self.n = n
+        self.n_columns = n_columns
+        self.rows = rows
+        self.limits = limits[0]
+        self._cached = n * n_columns <= self._n_cells
+        if self._cached:
+            copy_columns(self.view, rows, n, features, n_columns, self._cells)
+        for k in range(n_columns):
+            self.columns[k].feature = features[k]
+            x = self._cells + k * n if self._cached else self._column
+            if not self._cached:
+                copy_columns(self.view, rows, n, features + k, 1, x)
+            self._measure_column(k, x, weight)
+            if self._cached:
+                self._shift_column(k, x)
+
+    cdef void _measure_column(self, idx_t k, X_t* x, const w_t* weight) noexcept nogil:
+        """Find where a column's zero is to be, and its scale.
+
+        The zero is the value that more than half the weight shares, if there is one, for
+        rows at zero never change sides; else the mean, rounded to a part of the range so
+        that it does not depend on the order of the summation.
+        """
+        cdef double total = 0.0, votes = 0.0, w, lead = 0.0, mean = 0.0, centre, largest
+        cdef X_t candidate = x[0], low = x[0], high = x[0]
+        cdef int exponent
+        cdef idx_t p
+        for p in range(self.n):
+            low = min(low, x[p])
+            high = max(high, x[p])
+        for p in range(self.n):
+            # The majority vote of Boyer and Moore (1991).
+            w = weight[self.rows[p]]
+            total += w
+            if x[p] == candidate:
+                lead += w
+            elif lead >= w:
+                lead -= w
+            else:
+                candidate = x[p]
+                lead = w - lead
+        for p in range(self.n):
+            w = weight[self.rows[p]]
+            mean += w * (<double>x[p] - <double>low)
+            if x[p] == candidate:
+                votes += w
+        centre = candidate
+        if not 2.0 * votes > total:
+            largest = <double>high - <double>low
+            centre = low + rint(mean / (total * largest) * CENTRE_STEPS) * (
+                largest / CENTRE_STEPS)
+        self.columns[k].centre = centre
+        frexp(max(<double>high - centre, centre - <double>low), &exponent)
+        self.columns[k].scale = ldexp(1.0, 1 - exponent)
+
+    cdef void _shift_column(self, idx_t k, X_t* x) noexcept nogil:
+        cdef double centre = self.columns[k].centre, scale = self.columns[k].scale
+        cdef idx_t p
+        for p in range(self.n):
+            x[p] = <X_t>((<double>x[p] - centre) * scale)
+
+    cdef const X_t* column(self, idx_t k) noexcept nogil:
+        if k == self.n_columns:
+            return self._ones
+        if self._cached:
+            return self._cells + k * self.n
+        copy_columns(self.view, self.rows, self.n, &self.columns[k].feature, 1, self._column)
+        self._shift_column(k, self._column)
+        return self._column
+
+    cdef const X_t* shift(self, const X_t* x, double point) noexcept nogil:
+        cdef idx_t p
+        if point == 0.0:
+            return x
+        for p in range(self.n):
+            self._mixture[p] = <X_t>(<double>x[p] + point)
+        return self._mixture
+
+    cdef void _sum_columns(self, const double* coefficient, double* out) noexcept nogil:
+        """out[p] = the sum of coefficient[k] times column k, the constant one included."""
+        cdef idx_t k, p
+        for p in range(self.n):
+            out[p] = coefficient[self.n_columns]
+        for k in range(self.n_columns):
+            if coefficient[k] != 0.0:
+                kernels().add_column(out, self.column(k), coefficient[k], self.n)
+
+    cdef bint place(self) except -1 nogil:
+        cdef Cut cut
+        self._sum_columns(self.coefficient, self.distance)
+        self.criterion.begin_flips(self.distance, self.n, self._token)
+        self.score = cut.score = -INFINITY
+        if not self.search(self._ones, &cut):
+            return False
+        self.move(self.n_columns, self._ones, find_step(&cut), cut.score)
+        return True
+
+    cdef bint search(self, const X_t* x, Cut* cut) except -1 nogil:
+        cdef double previous = cut.score
+        cdef idx_t n_down, n_words
+        n_words = kernels().find_steps(self.distance, x, self._token, self.n, self._words,
+                                       &n_down)
+        if n_words < 2:
+            return False
+        sort_words(self._words, n_words, self._spare)
+        self.criterion.scan_flips(self._words, n_words, n_down, &self.limits, cut)
+        return cut.score > previous
+
+    cdef int move(self, idx_t k, const X_t* x, double step, double score) except -1 nogil:
+        self.coefficient[k] += step
+        kernels().add_column(self.distance, x, step, self.n)
+        self.score = score
+        return self.criterion.begin_flips(self.distance, self.n, self._token)
+
+    cdef bint move_along(self, const double* direction) except -1 nogil:
+        cdef Cut cut
+        cdef double step
+        cdef idx_t k, p
+        self._sum_columns(direction, self._sums)
+        for p in range(self.n):
+            self._mixture[p] = <X_t>self._sums[p]
+        cut.score = self.score
+        if not self.search(self._mixture, &cut):
+            return False
+        step = find_step(&cut)
+        for k in range(self.n_columns):
+            self.coefficient[k] += step * direction[k]
+        # The step is that of the rounded sums, so these move the plane.
+        self.move(self.n_columns, self._mixture, step, cut.score)
+        self.coefficient[self.n_columns] += step * (direction[self.n_columns] - 1.0)
+        return True
+
+    cdef void write_terms(self, Hyperplane* plane) noexcept nogil:
+        cdef double largest = 0.0, weight
+        cdef int exponent
+        cdef idx_t k
+        plane.n_terms = 0
+        for k in range(self.n_columns):
+            weight = self.coefficient[k] * self.columns[k].scale
+            if weight == 0.0:
+                continue
+            plane.feature[plane.n_terms] = self.columns[k].feature
+            plane.weight[plane.n_terms] = weight
+            plane.n_terms += 1
+            largest = max(largest, fabs(weight))
+        # A power of two, so that planes that differ by one come out the same.
+        frexp(largest, &exponent)
+        for k in range(plane.n_terms):
+            plane.weight[k] = ldexp(plane.weight[k], 1 - exponent)
