@@ -18,7 +18,7 @@ import time
 from dataclasses import dataclass, field
 
 import numpy as np
-from bars import RMSE_BEST, RMSE_TREES, TIME, find_bar
+from bars import RMSE_BEST, RMSE_TREES, SECONDS, TIME, find_bar
 from data import SOURCES, DataNotFoundError, load
 from report import format_error, format_table
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
@@ -220,6 +220,13 @@ def describe_times(data, found):
     """
     sentences = []
     for splitter, figures in found.items():
+        limit = SECONDS.get(splitter, {}).get(data)
+        if limit is not None:
+            seconds = min(figures.seconds)
+            verdict = "ok" if seconds <= limit else "ABOVE"
+            sentences.append(
+                f"{data}: a tree of {splitter} takes {seconds:.1f} s; {verdict} {limit} s"
+            )
         bar = TIME.get(splitter, {}).get(data)
         if bar is not None and REFERENCE in found:
             ratio = min(figures.seconds) / min(found[REFERENCE].seconds)
