@@ -27,6 +27,21 @@ class PredictForest:
         self.model.predict(self.X)
 
 
+class PredictOblique:
+    """Trees whose nodes have several terms: a few, all features, or products."""
+
+    param_names = ("splitter",)
+    params = (["two_probe", "oc1", "conic"],)
+
+    def setup(self, splitter):
+        X_train, self.X, y_train, _ = load_split("digits")
+        self.model = make_forest("digits", splitter=splitter).fit(X_train, y_train)
+        self.model.predict(self.X[:1])
+
+    def time_apply(self, splitter):
+        self.model.apply(self.X)
+
+
 class PredictOneRow:
     """One row a call, as a service would."""
 

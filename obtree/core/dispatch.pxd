@@ -12,6 +12,24 @@ cdef extern from "simd/kernels.h":
         int32_t feature
         uint32_t child
 
+    ctypedef struct PlaneNode "obtree_plane_node":
+        double threshold
+        double weight
+        int32_t feature
+        uint32_t child
+        uint32_t first
+        int32_t n_more
+
+    ctypedef struct Term "obtree_term":
+        double weight
+        int32_t feature
+        int32_t partner
+
+    ctypedef struct PlaneTerms "obtree_plane_terms":
+        const Term* term
+        const double* long_weight
+        const int32_t* long_feature
+
     enum:
         OBTREE_UINT8
         OBTREE_INT16
@@ -88,6 +106,12 @@ cdef extern from "simd/kernels.h":
         void (*traverse_wide)(const WideNode* nodes, const float* x, Py_ssize_t n_rows,
                               Py_ssize_t n_features, int32_t n_sure, uint32_t* found,
                               uint32_t* scratch) noexcept nogil
+        void (*traverse_planes)(const PlaneNode* nodes, const PlaneTerms* terms, const float* x,
+                                Py_ssize_t n_rows, Py_ssize_t n_features,
+                                uint32_t* found) noexcept nogil
+        void (*traverse_forms)(const PlaneNode* nodes, const PlaneTerms* terms,
+                               const double* lower, const float* x, Py_ssize_t n_rows,
+                               Py_ssize_t n_features, uint32_t* found) noexcept nogil
         void (*traverse_trees)(const NarrowNode* nodes, const int64_t* start, Py_ssize_t n_trees,
                                const uint32_t* x, int32_t shift, uint32_t mask,
                                uint32_t* found) noexcept nogil

@@ -19,6 +19,7 @@ cdef enum:
 
 
 cdef inline double read_cell(const DataView* view, row_t row, idx_t j) noexcept nogil:
+    """A value, in the common case without a call to another module."""
     if view.X != NULL:
         return <double>view.X[row * view.row_stride + j * view.col_stride]
     return <double>read_value(view, row, j)

@@ -3,18 +3,22 @@
 from obtree.splitter.axis import AxisSplitter
 from obtree.splitter.axis_random import AxisRandomSplitter
 from obtree.splitter.base import Splitter
+from obtree.splitter.conic import ConicSplitter
 from obtree.splitter.discriminant import DiscriminantSplitter
 from obtree.splitter.oc1 import OC1Splitter
 from obtree.splitter.registry import available, resolve_splitter
 from obtree.splitter.rotation import RotationSplitter
+from obtree.splitter.two_probe import TwoProbeSplitter
 
 __all__ = [
     "AxisRandomSplitter",
     "AxisSplitter",
+    "ConicSplitter",
     "DiscriminantSplitter",
     "OC1Splitter",
     "RotationSplitter",
     "Splitter",
+    "TwoProbeSplitter",
     "available",
     "resolve_splitter",
 ]

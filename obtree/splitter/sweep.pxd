@@ -4,6 +4,7 @@ from libc.math cimport INFINITY
 from libc.stdint cimport uint32_t, uint64_t
 
 from obtree.core.memory cimport Workspace
+from obtree.core.sort cimport word_key
 from obtree.core.types cimport idx_t
 from obtree.criterion.base cimport Criterion, Cut, ScanLimits
 
@@ -44,6 +45,18 @@ cdef inline void reset_cut(ScoreCut* best) noexcept nogil:
     best.threshold = INFINITY
     best.lower = -INFINITY
     best.missing_left = False
+
+
+cdef inline idx_t find_cut(const uint64_t* words, idx_t n, uint32_t low_key) noexcept nogil:
+    """Where the sorted words right of a cut begin: the first with a key above low_key."""
+    cdef idx_t start = 0, end = n, middle
+    while start < end:
+        middle = (start + end) // 2
+        if word_key(words[middle]) <= low_key:
+            start = middle + 1
+        else:
+            end = middle
+    return start
 
 
 cdef inline double place_threshold(double low, double high) noexcept nogil:

@@ -10,7 +10,7 @@ from libc.stdint cimport uint32_t, uint64_t
 
 from obtree.core.memory cimport Workspace
 from obtree.core.order cimport sort_scores
-from obtree.core.sort cimport rotate_last, word_key, word_position
+from obtree.core.sort cimport rotate_last, word_position
 from obtree.core.types cimport idx_t
 from obtree.criterion.base cimport Criterion, Cut, ScanLimits
 
@@ -41,19 +41,13 @@ cdef class ScoreSweep:
     cdef int _scan(self, const double* score, idx_t n, const ScanLimits* limits,
                    bint missing_left, ScoreCut* best) except -1 nogil:
         cdef Cut cut
-        cdef idx_t start = 0, end = n, middle
+        cdef idx_t start
         cdef double high
         cut.score = best.score
         self.criterion.scan(self.words, n, limits, &cut)
         if not cut.score > best.score:
             return WORSE
-        # The first word right of the cut.
-        while start < end:
-            middle = (start + end) // 2
-            if word_key(self.words[middle]) <= cut.low_key:
-                start = middle + 1
-            else:
-                end = middle
+        start = find_cut(self.words, n, cut.low_key)
         best.score = cut.score
         best.missing_left = missing_left
         best.lower = -INFINITY

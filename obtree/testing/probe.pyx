@@ -343,8 +343,8 @@ cdef class NodeProbe:
         """(score, last code on the left, first code on the right), or None for no cut.
 
         `codes` are small integers, one for each row of the node in order. The layout is
-        "sorted" for `scan`, "above" for `scan_above`; for `scan_bins` it is "gathered", "column" (ranks by row of X)
-        or "rows" (the same, several bytes apart).
+        "sorted" for `scan`, "above" for `scan_above`; for `scan_bins` it is "gathered", "column"
+        (ranks by row of X) or "rows" (the same, several bytes apart).
         """
         cdef const uint32_t[::1] keys = np.ascontiguousarray(codes, dtype=np.uint32)
         cdef uint32_t low = np.min(codes)

@@ -11,6 +11,7 @@ from obtree.criterion.base cimport Criterion, NodeStats, ScanLimits
 from obtree.data cimport project
 from obtree.data.dataset cimport Dataset
 from obtree.data.hyperplane cimport Hyperplane
+from obtree.splitter.interval cimport IntervalSweep
 from obtree.splitter.sweep cimport BETTER, CONSTANT, ScoreCut, ScoreSweep, reset_cut
 
 
@@ -43,18 +44,18 @@ def sort_scores(score):
 
 
 def sweep_scores(Criterion criterion, weight, scores, *, min_samples_leaf=1,
-                 min_weight_leaf=0.0):
+                 min_weight_leaf=0.0, two_sided=False):
     """The best cut of several directions, as (direction, score, threshold, missing_left).
 
     `scores` has a row for each direction and a column for each row of X. None when no cut
-    is allowed, "constant" when there is nothing to cut.
+    is allowed, "constant" when there is nothing to cut. Two-sided ones have `lower` besides.
     """
     cdef const double[:, ::1] directions = np.ascontiguousarray(scores, dtype=np.float64)
     cdef const w_t[::1] weights = np.ascontiguousarray(weight, dtype=np.float64)
     cdef idx_t n = directions.shape[1], k, best_direction = -1
     cdef const row_t[::1] rows = np.arange(n, dtype=np.int32)
     cdef Workspace workspace = Workspace()
-    cdef ScoreSweep sweep = ScoreSweep()
+    cdef ScoreSweep sweep = IntervalSweep() if two_sided else ScoreSweep()
     cdef NodeStats stats
     cdef ScanLimits limits
     cdef ScoreCut best
@@ -75,4 +76,5 @@ def sweep_scores(Criterion criterion, weight, scores, *, min_samples_leaf=1,
             best_direction = k
     if best_direction < 0:
         return None if varies else "constant"
-    return best_direction, best.score, best.threshold, bool(best.missing_left)
+    found = best_direction, best.score, best.threshold, bool(best.missing_left)
+    return (*found, best.lower) if two_sided else found

@@ -3,8 +3,8 @@
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
-from obtree.core.dispatch cimport NarrowNode, WideNode
-from obtree.core.types cimport feature_t, idx_t
+from obtree.core.dispatch cimport NarrowNode, PlaneNode, PlaneTerms, WideNode
+from obtree.core.types cimport idx_t
 
 # Leaves of the narrow layout: bits for a class or the number of a vector.
 cdef enum:
@@ -20,16 +20,16 @@ cdef struct PackedView:
     int32_t shift
     uint32_t mask
     const NarrowNode* narrow_nodes
-    const WideNode* wide_nodes
+    const WideNode* wide_nodes    # one feature a node
     const int64_t* start          # n_trees + 1: first slot of each tree; its root is slot 1
     const int32_t* n_sure         # n_trees: steps to take before looking for leaves
     const int32_t* node_id        # by slot: the node's number in the Tree
     const int64_t* vector_start   # n_trees + 1: first leaf vector of each tree
-    const int64_t* planes         # oblique node k: first term and end of its terms
-    const feature_t* term_feature
-    const double* term_weight
-    const feature_t* term_partner  # NULL when all terms are linear
-    const double* lower           # of oblique node k; NULL when none has an interval
+    # Forests with oblique nodes, see terms.py; NULL in others.
+    const PlaneNode* plane_nodes
+    const PlaneTerms* terms       # n_trees: where the terms of each begin
+    bint general                  # some tree has products or intervals
+    const double* lower           # by slot; NULL when no node has an interval
 
 
 cdef class PackedForest:
@@ -42,12 +42,8 @@ cdef class PackedForest:
     cdef int32_t[::1] _n_sure
     cdef int32_t[::1] _node_id
     cdef int64_t[::1] _vector_start
-    cdef int64_t[::1] _term_start
-    cdef int64_t[:, ::1] _planes
-    cdef idx_t _n_planes
-    cdef feature_t[::1] _term_feature
-    cdef double[::1] _term_weight
-    cdef feature_t[::1] _term_partner
+    cdef object _terms            # arrays that the pointers of the view refer to
+    cdef object _term_ranges      # for each tree: (first, n_more) by node
     cdef double[::1] _lower
     cdef int _pack_tree(self, tree, idx_t t, int32_t[::1] position, int32_t[::1] depth,
                         int32_t[::1] stack, list vectors) except -1
@@ -57,7 +53,7 @@ cdef inline bint read_leaf(const PackedView* view, idx_t slot, idx_t* number) no
     """What the leaf in this slot holds: False and a class, or True and a leaf vector.
 
     Both are in the slot's threshold. Narrow: below every key, the number in the low bits
-    and one bit above them for vectors. Wide: a quiet NaN, its sign set for vectors.
+    and one bit above them for vectors. Others: a quiet NaN, its sign set for vectors.
     """
     cdef uint32_t bits
     cdef uint64_t wide_bits
@@ -65,6 +61,9 @@ cdef inline bint read_leaf(const PackedView* view, idx_t slot, idx_t* number) no
         bits = view.narrow_nodes[slot].threshold
         number[0] = bits & <uint32_t>((1 << NUMBER_BITS) - 1)
         return bits >> NUMBER_BITS
-    memcpy(&wide_bits, &view.wide_nodes[slot].threshold, sizeof(wide_bits))
+    if view.has_oblique:
+        memcpy(&wide_bits, &view.plane_nodes[slot].threshold, sizeof(wide_bits))
+    else:
+        memcpy(&wide_bits, &view.wide_nodes[slot].threshold, sizeof(wide_bits))
     number[0] = <uint32_t>wide_bits
     return wide_bits >> 63

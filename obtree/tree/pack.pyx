@@ -1,13 +1,14 @@
 """Nodes of several trees, laid out for walking.
 
-Two layouts. *Narrow*: 8 bytes a node, for trees whose every split is on one feature with
+Three layouts. *Narrow*: 8 bytes a node, for trees whose every split is on one feature with
 weight 1. The threshold is rounded *down* to float32, so that x <= threshold keeps its
 truth for every float32 x, and kept as an integer key of the same order (core/simd/kernels.h);
-child and feature share one word. *Wide*: 16 bytes a node, with
-a float64 threshold and any number of terms; it serves whenever one tree exceeds what
-the narrow layout can hold (bits for children and features, leaf vectors).
+child and feature share one word. *Wide*: 16 bytes a node, with a float64 threshold; it
+serves whenever one tree exceeds what the narrow layout can hold (bits for children and
+features, leaf vectors). *Oblique*: 32 bytes a node with the first of any number of terms;
+the others are beside it (terms.py).
 
-Both keep the two children of a node in neighbouring slots, and a few generations of a
+All keep the two children of a node in neighbouring slots, and a few generations of a
 family close together, so that a walk touches few cache lines. Slot 0 of a tree is
 unused and its root is slot 1: pairs then never straddle a cache line.
 
@@ -20,8 +21,17 @@ from libc.math cimport INFINITY, nextafterf
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
-from obtree.core.dispatch cimport NarrowNode, WideNode, obtree_make_key
+from obtree.core.dispatch cimport (
+    NarrowNode,
+    PlaneNode,
+    PlaneTerms,
+    Term,
+    WideNode,
+    obtree_make_key,
+)
 from obtree.core.types cimport idx_t
+
+from obtree.tree.terms import PADDING, TERM, is_general, lay_terms
 
 cdef enum:
     FAMILY = 7                    # pairs kept together: three generations, two cache lines
@@ -167,6 +177,8 @@ cdef class PackedForest:
         start = np.zeros(len(trees) + 1, dtype=np.int64)
         start[1:] = np.cumsum([(tree.node_count + 8) // 8 * 8 for tree in trees])
         item = sizeof(NarrowNode) if self.view.narrow else sizeof(WideNode)
+        if self.view.has_oblique:
+            item = sizeof(PlaneNode)
         buffer = np.zeros(int(start[len(trees)]) * item + 64, dtype=np.uint8)
         lead = -buffer.ctypes.data % 64
         self._nodes = buffer[lead:]
@@ -179,38 +191,45 @@ cdef class PackedForest:
         self.view.node_id = &self._node_id[0]
         self.view.vector_start = &self._vector_start[0]
         cdef unsigned char[::1] nodes = self._nodes
-        if self.view.narrow:
-            self.view.narrow_nodes = <const NarrowNode*>&nodes[0]
-            self.view.wide_nodes = NULL
-        else:
-            self.view.narrow_nodes = NULL
-            self.view.wide_nodes = <const WideNode*>&nodes[0]
         if self.view.has_oblique:
+            self.view.plane_nodes = <const PlaneNode*>&nodes[0]
             self._share_terms(trees)
+        elif self.view.narrow:
+            self.view.narrow_nodes = <const NarrowNode*>&nodes[0]
+        else:
+            self.view.wide_nodes = <const WideNode*>&nodes[0]
 
     def _share_terms(self, trees):
-        """The terms of all trees one after the other, and room for their planes."""
-        term_start = np.zeros(len(trees) + 1, dtype=np.int64)
-        term_start[1:] = np.cumsum([tree.term_feature.size for tree in trees])
-        n_internal = sum(tree.node_count - tree.n_leaves for tree in trees)
-        self._term_start = term_start
-        self._term_feature = np.concatenate([tree.term_feature for tree in trees])
-        self._term_weight = np.concatenate([tree.term_weight for tree in trees])
-        self._planes = np.zeros((n_internal, 2), dtype=np.int64)
-        self._n_planes = 0
-        self.view.planes = &self._planes[0, 0]
-        self.view.term_feature = &self._term_feature[0]
-        self.view.term_weight = &self._term_weight[0]
-        self.view.term_partner = NULL
+        """The terms of all trees one after the other."""
+        cdef const unsigned char[::1] table
+        cdef const double[::1] long_weight
+        cdef const int32_t[::1] long_feature
+        cdef unsigned char[::1] starts
+        cdef PlaneTerms* terms
+        cdef idx_t t
+        cdef idx_t n_table = 0, n_long = 0
+        self.view.general = is_general(trees)
+        parts = [lay_terms(tree, self.view.general) for tree in trees]
+        padding = np.zeros(PADDING, dtype=TERM)
+        joined = np.concatenate([part[0] for part in parts] + [padding]).view(np.uint8)
+        # One entry more, so that there is a first one.
+        weights = np.concatenate([part[1] for part in parts] + [np.zeros(1)])
+        features = np.concatenate([part[2] for part in parts] + [np.zeros(1, dtype=np.int32)])
+        memory = np.zeros(len(trees) * sizeof(PlaneTerms), dtype=np.uint8)
+        table, long_weight, long_feature, starts = joined, weights, features, memory
+        terms = <PlaneTerms*>&starts[0]
+        for t in range(len(trees)):
+            terms[t].term = <const Term*>&table[0] + n_table
+            terms[t].long_weight = &long_weight[0] + n_long
+            terms[t].long_feature = &long_feature[0] + n_long
+            n_table += len(parts[t][0])
+            n_long += len(parts[t][1])
+        self._terms = (joined, weights, features, memory)
+        self._term_ranges = [part[3:] for part in parts]
+        self.view.terms = terms
         self.view.lower = NULL
-        if any(tree.term_partner is not None for tree in trees):
-            self._term_partner = np.concatenate(
-                [np.full(tree.term_feature.size, -1, np.int32) if tree.term_partner is None
-                 else tree.term_partner for tree in trees]
-            )
-            self.view.term_partner = &self._term_partner[0]
         if any(tree.lower_threshold is not None for tree in trees):
-            self._lower = np.full(n_internal, -np.inf)
+            self._lower = np.full(self._start[len(trees)], -np.inf)
             self.view.lower = &self._lower[0]
 
     cdef int _pack_tree(self, tree, idx_t t, int32_t[::1] position, int32_t[::1] depth,
@@ -228,6 +247,9 @@ cdef class PackedForest:
         cdef idx_t n_nodes = left.shape[0]
         cdef NarrowNode* narrow = NULL
         cdef WideNode* wide = NULL
+        cdef PlaneNode* planes = NULL
+        cdef const uint32_t[::1] first
+        cdef const int32_t[::1] n_more
         cdef idx_t node
         cdef int32_t slot, pure
         cdef int32_t child
@@ -246,6 +268,9 @@ cdef class PackedForest:
                 raise ValueError(f"tree {t}: term_partner {partner[node]} is out of range")
         if self.view.narrow:
             narrow = <NarrowNode*>self.view.narrow_nodes + self._start[t]
+        elif self.view.has_oblique:
+            planes = <PlaneNode*>self.view.plane_nodes + self._start[t]
+            first, n_more = self._term_ranges[t]
         else:
             wide = <WideNode*>self.view.wide_nodes + self._start[t]
 
@@ -264,11 +289,16 @@ cdef class PackedForest:
                 if self.view.narrow:
                     narrow[slot].packed = <uint32_t>(slot - 1) << self.view.shift
                     narrow[slot].threshold = number | <uint32_t>(pure < 0) << NUMBER_BITS
+                    continue
+                wide_bits = (<uint64_t>0x7FF8 if pure >= 0 else <uint64_t>0xFFF8) << 48
+                wide_bits |= number
+                if self.view.has_oblique:
+                    # The rest is zero: no further terms, and the first feature times nothing.
+                    planes[slot].child = <uint32_t>(slot - 1) << 1
+                    memcpy(&planes[slot].threshold, &wide_bits, sizeof(wide_bits))
                 else:
                     wide[slot].child = <uint32_t>(slot - 1) << 1
                     wide[slot].feature = 0
-                    wide_bits = (<uint64_t>0x7FF8 if pure >= 0 else <uint64_t>0xFFF8) << 48
-                    wide_bits |= number
                     memcpy(&wide[slot].threshold, &wide_bits, sizeof(wide_bits))
                 continue
             child = position[left[node]]
@@ -280,20 +310,19 @@ cdef class PackedForest:
                 )
                 narrow[slot].threshold = obtree_make_key(round_down(threshold[node]))
                 continue
-            wide[slot].threshold = threshold[node]
-            wide[slot].child = <uint32_t>child << 1 | (missing_left[node] != 0)
-            if (term_ptr[node + 1] - term_ptr[node] == 1
-                    and term_weight[term_ptr[node]] == 1.0
-                    and (partner is None or partner[term_ptr[node]] < 0)
-                    and (lower is None or lower[node] == -INFINITY)):
+            if not self.view.has_oblique:
+                wide[slot].threshold = threshold[node]
+                wide[slot].child = <uint32_t>child << 1 | (missing_left[node] != 0)
                 wide[slot].feature = term_feature[term_ptr[node]]
-            else:
-                wide[slot].feature = ~<int32_t>self._n_planes
-                self._planes[self._n_planes, 0] = self._term_start[t] + term_ptr[node]
-                self._planes[self._n_planes, 1] = self._term_start[t] + term_ptr[node + 1]
-                if lower is not None:
-                    self._lower[self._n_planes] = lower[node]
-                self._n_planes += 1
+                continue
+            planes[slot].threshold = threshold[node]
+            planes[slot].weight = term_weight[term_ptr[node]]
+            planes[slot].feature = term_feature[term_ptr[node]]
+            planes[slot].child = <uint32_t>child << 1 | (missing_left[node] != 0)
+            planes[slot].first = first[node]
+            planes[slot].n_more = n_more[node]
+            if lower is not None:
+                self._lower[self._start[t] + slot] = lower[node]
 
         self._vector_start[t + 1] = self._vector_start[t] + n_vectors
         vectors.append(tree.value.reshape(n_nodes, -1)[np.asarray(stack[:n_vectors])])

@@ -10,18 +10,15 @@ import numpy as np
 
 cimport numpy as cnp
 from cython.parallel cimport prange, threadid
-from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t, uint32_t
 
 from obtree.core.dispatch cimport (
     OBTREE_FLOAT_ROWS,
     OBTREE_KEY_GROUPS,
     OBTREE_KEY_ROWS,
-    WideNode,
     kernels,
 )
 from obtree.core.types cimport X_t, idx_t
-from obtree.data.hyperplane cimport sum_terms
 from obtree.tree.pack cimport PackedForest, PackedView, read_leaf
 from obtree.tree.rows cimport (
     LANES,
@@ -72,7 +69,9 @@ cdef class Predictor:
 
     @property
     def layout(self):
-        """``"narrow"`` or ``"wide"``: how the nodes are packed."""
+        """``"narrow"``, ``"wide"`` or ``"oblique"``: how the nodes are packed."""
+        if self._forest.view.has_oblique:
+            return "oblique"
         return "narrow" if self._forest.view.narrow else "wide"
 
     def predict(self, X, n_threads=1, combine="average"):
@@ -323,33 +322,16 @@ cdef void route_few_rows(const Job* job, idx_t start, idx_t end, uint32_t* x) no
 
 cdef void walk_planes(const PackedView* view, idx_t t, const X_t* x, idx_t n,
                       uint32_t* found) noexcept nogil:
-    """found[r] = slot of the leaf row r reaches in a tree that has oblique nodes."""
-    cdef const WideNode* nodes = view.wide_nodes + view.start[t]
-    cdef const WideNode* node
-    cdef const int64_t* plane
-    cdef const X_t* row
-    cdef idx_t r
-    cdef double s, lower
-    cdef bint left
-    for r in range(n):
-        row = x + r * view.n_features
-        node = nodes + 1
-        while node.threshold == node.threshold:
-            lower = -INFINITY
-            if node.feature >= 0:
-                s = <double>row[node.feature]
-            else:
-                plane = view.planes + 2 * <idx_t>~node.feature
-                s = sum_terms(
-                    view.term_feature + plane[0],
-                    view.term_partner + plane[0] if view.term_partner != NULL else NULL,
-                    view.term_weight + plane[0], plane[1] - plane[0], row, 1,
-                )
-                if view.lower != NULL:
-                    lower = view.lower[~node.feature]
-            left = (s <= node.threshold and s > lower) or (s != s and node.child & 1)
-            node = nodes + (node.child >> 1) + (not left)
-        found[r] = <uint32_t>(node - nodes)
+    """found[r] = slot of the leaf row r reaches in a tree of a forest with oblique nodes."""
+    cdef const double* lower = NULL
+    if not view.general:
+        kernels().traverse_planes(view.plane_nodes + view.start[t], view.terms + t, x, n,
+                                  view.n_features, found)
+        return
+    if view.lower != NULL:
+        lower = view.lower + view.start[t]
+    kernels().traverse_forms(view.plane_nodes + view.start[t], view.terms + t, lower, x, n,
+                             view.n_features, found)
 
 
 cdef void reduce_tree(const PackedView* view, const Task* task, idx_t t, idx_t start, idx_t n,

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from obtree.data.dataset import Dataset
-from obtree.testing.reference import project
 from obtree.testing.probe_scores import project_node
+from obtree.testing.reference import project
 
 KINDS = ["ranks", "rows", "columns", "sparse"]
 

@@ -39,7 +39,10 @@ PUBLIC_PXD = [
     "obtree/splitter/axis.pxd",
     "obtree/splitter/base.pxd",
     "obtree/splitter/candidates.pxd",
+    "obtree/splitter/direction.pxd",
+    "obtree/splitter/interval.pxd",
     "obtree/splitter/sweep.pxd",
+    "obtree/splitter/varying.pxd",
     "obtree/tree/__init__.pxd",
 ]
 

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from obtree.criterion.registry import CLASSIFICATION, REGRESSION
 from obtree.testing.growth import bind_criterion
-from obtree.testing.reference import list_axis_splits, rate_split
 from obtree.testing.probe_scores import sweep_scores
+from obtree.testing.reference import list_axis_splits, rate_split
 
 
 def cut_rows(score, threshold, missing_left):

@@ -82,7 +82,7 @@ def test_axis_and_oblique_trees_mix(make_rows, make_tree, route):
         make_tree(rng, X, 0),
     ]
     predictor = Predictor(trees)
-    assert predictor.layout == "wide"
+    assert predictor.layout == "oblique"
     expected = np.stack([route(tree, X) for tree in trees], axis=1)
     np.testing.assert_array_equal(predictor.apply(X), expected)
 

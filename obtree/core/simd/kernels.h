@@ -24,6 +24,28 @@ typedef struct {
     uint32_t child;
 } obtree_wide_node;
 
+/* Nodes of trees with oblique splits, and further terms of their sums; see planes.h. */
+typedef struct {
+    double threshold;
+    double weight;
+    int32_t feature;
+    uint32_t child;
+    uint32_t first;
+    int32_t n_more;
+} obtree_plane_node;
+
+typedef struct {
+    double weight;
+    int32_t feature;
+    int32_t partner; /* second factor, or -1 */
+} obtree_term;
+
+typedef struct {
+    const obtree_term *term;
+    const double *long_weight;
+    const int32_t *long_feature;
+} obtree_plane_terms;
+
 /* Types of X that traverse_load reads, and the blocks it makes. */
 enum { OBTREE_UINT8, OBTREE_INT16, OBTREE_FLOAT32, OBTREE_FLOAT64 };
 enum { OBTREE_FLOAT_ROWS, OBTREE_KEY_ROWS, OBTREE_KEY_GROUPS };
@@ -150,6 +172,15 @@ typedef struct {
     void (*traverse_wide)(const obtree_wide_node *nodes, const float *x, ptrdiff_t n_rows,
                           ptrdiff_t n_features, int32_t n_sure, uint32_t *found,
                           uint32_t *scratch);
+
+    /* The same for trees with oblique nodes, in blocks of OBTREE_FLOAT_ROWS: linear ones, and
+     * those with products or intervals (`lower` by slot, or NULL). */
+    void (*traverse_planes)(const obtree_plane_node *nodes, const obtree_plane_terms *terms,
+                            const float *x, ptrdiff_t n_rows, ptrdiff_t n_features,
+                            uint32_t *found);
+    void (*traverse_forms)(const obtree_plane_node *nodes, const obtree_plane_terms *terms,
+                           const double *lower, const float *x, ptrdiff_t n_rows,
+                           ptrdiff_t n_features, uint32_t *found);
 
     /* found[t] = slot of the leaf that one row of OBTREE_KEY_ROWS reaches in tree t, whose
      * nodes begin at start[t]. */

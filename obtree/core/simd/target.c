@@ -13,6 +13,7 @@
 #include "sort.h"
 #include "steps.h"
 #include "traverse.h"
+#include "planes.h"
 
 #define OBTREE_JOIN_(a, b) a##b
 #define OBTREE_JOIN(a, b) OBTREE_JOIN_(a, b)
@@ -40,6 +41,8 @@ const obtree_kernels OBTREE_JOIN(obtree_kernels_, OBTREE_TARGET) = {
     .split_rows = split_rows,
     .traverse_narrow = traverse_narrow,
     .traverse_wide = traverse_wide,
+    .traverse_planes = traverse_planes,
+    .traverse_forms = traverse_forms,
     .traverse_trees = traverse_trees,
     .traverse_load = load_rows,
 };

@@ -10,6 +10,7 @@ typedef int32_t vec8i __attribute__((vector_size(32)));
 
 #define OBTREE_ADD4(a, b) (a) = (a) + (b)
 #define OBTREE_ADD_PRODUCT4(a, b, c) (a) = (a) + (b) * (c)
+#define OBTREE_PRODUCT4(a, b, c) (a) = (b) * (c)
 #define OBTREE_LANE(a, k) (a)[k]
 #define OBTREE_COUNT_BELOW8(count, keys, key) (count) = (count) - ((keys) < (key))
 #define OBTREE_UNROLL _Pragma("GCC unroll 4")
@@ -25,6 +26,15 @@ typedef int32_t vec4i __attribute__((vector_size(16)));
         (vector) = __builtin_convertvector(counts_, vec4);                                       \
     } while (0)
 
+typedef float vec4f __attribute__((vector_size(16)));
+
+#define OBTREE_LOAD_FLOATS(vector, from)                                                         \
+    do {                                                                                         \
+        vec4f floats_;                                                                           \
+        memcpy(&floats_, (from), sizeof(floats_));                                               \
+        (vector) = __builtin_convertvector(floats_, vec4);                                       \
+    } while (0)
+
 #else
 
 typedef struct {
@@ -38,6 +48,9 @@ typedef struct {
 #define OBTREE_ADD4(a, b)                                                                        \
     for (int k_ = 0; k_ < 4; ++k_)                                                               \
     (a).lane[k_] += (b).lane[k_]
+#define OBTREE_PRODUCT4(a, b, c)                                                                 \
+    for (int k_ = 0; k_ < 4; ++k_)                                                               \
+    (a).lane[k_] = (b).lane[k_] * (c).lane[k_]
 #define OBTREE_ADD_PRODUCT4(a, b, c)                                                             \
     for (int k_ = 0; k_ < 4; ++k_)                                                               \
     (a).lane[k_] += (b).lane[k_] * (c).lane[k_]
@@ -49,6 +62,7 @@ typedef struct {
 #define OBTREE_LOAD_COUNTS(vector, from)                                                         \
     for (int k_ = 0; k_ < 4; ++k_)                                                               \
     (vector).lane[k_] = (double)(from)[k_]
+#define OBTREE_LOAD_FLOATS(vector, from) OBTREE_LOAD_COUNTS(vector, from)
 
 #endif
 

@@ -1,0 +1,80 @@
+"""Drawing sets of different features that vary in a node."""
+
+from libc.stdint cimport uint32_t
+from libc.string cimport memset
+
+from obtree.core.memory cimport Workspace
+from obtree.core.random cimport RandState, bounded
+from obtree.core.types cimport feature_t, idx_t, row_t
+from obtree.data.dataset cimport ColumnView, DataView, gather_codes, stored_code
+
+
+cdef int bind_features(VaryingFeatures* pool, const DataView* view, Workspace workspace) except -1:
+    pool.view = view
+    pool.feature = <feature_t*>workspace.take(view.n_features, sizeof(feature_t))
+    pool.seen_in = <uint32_t*>workspace.take(view.n_features, sizeof(uint32_t))
+    pool.codes = <uint32_t*>workspace.take(view.n_samples, sizeof(uint32_t))
+    return 0
+
+
+cdef void reset_features(VaryingFeatures* pool) noexcept nogil:
+    """The order a tree starts from."""
+    cdef idx_t j
+    for j in range(pool.view.n_features):
+        pool.feature[j] = <feature_t>j
+    memset(pool.seen_in, 0, pool.view.n_features * sizeof(uint32_t))
+    pool.node = 0
+
+
+cdef void open_features(VaryingFeatures* pool, const row_t* rows, idx_t n,
+                        idx_t n_known) noexcept nogil:
+    pool.rows = rows
+    pool.n = n
+    pool.n_constant = n_known
+    pool.node += 1
+
+
+cdef bint varies(VaryingFeatures* pool, idx_t j) noexcept nogil:
+    """Whether column j has two different values, or a missing one, in the node."""
+    cdef const ColumnView* column = &pool.view.columns[j]
+    cdef uint32_t first, low, high
+    cdef idx_t p
+    if pool.seen_in[j] == pool.node:
+        return True
+    if column.rows != NULL:
+        gather_codes(pool.view, j, pool.rows, pool.n, pool.codes, &low, &high)
+        if low == high:
+            return False
+    else:
+        first = stored_code(column, pool.rows[0])
+        p = 1
+        while p < pool.n and stored_code(column, pool.rows[p]) == first:
+            p += 1
+        if p == pool.n:
+            return False
+    pool.seen_in[j] = pool.node
+    return True
+
+
+cdef idx_t draw_features(VaryingFeatures* pool, RandState* rng, idx_t wanted,
+                         feature_t* drawn) noexcept nogil:
+    cdef feature_t* feature = pool.feature
+    cdef idx_t n_features = pool.view.n_features
+    cdef idx_t n_drawn = 0, k, i, at
+    cdef feature_t j
+    while n_drawn < wanted and pool.n_constant + n_drawn < n_features:
+        at = pool.n_constant + n_drawn
+        k = at + bounded(rng, n_features - at)
+        j = feature[k]
+        feature[k] = feature[at]
+        if varies(pool, j):
+            feature[at] = j
+            drawn[n_drawn] = j
+            n_drawn += 1
+        else:
+            # It joins the constants; what was drawn before moves up by one.
+            for i in range(n_drawn):
+                feature[at - i] = feature[at - i - 1]
+            feature[pool.n_constant] = j
+            pool.n_constant += 1
+    return n_drawn
