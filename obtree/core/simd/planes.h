@@ -19,42 +19,31 @@
 static double sum_long(const double *weight, const int32_t *feature, ptrdiff_t n, const float *x)
 {
     double lanes[OBTREE_LONG];
-    vec4 sums[4];
+    vec4 sums[4], w, values;
     ptrdiff_t k = OBTREE_LONG;
     if (feature == NULL) {
         for (int v = 0; v < 4; ++v) {
-            vec4 w, values;
             OBTREE_LOAD(w, weight + 4 * v);
             OBTREE_LOAD_FLOATS(values, x + 4 * v);
             OBTREE_PRODUCT4(sums[v], w, values);
         }
         for (; k + OBTREE_LONG <= n; k += OBTREE_LONG) {
             for (int v = 0; v < 4; ++v) {
-                vec4 w, values;
                 OBTREE_LOAD(w, weight + k + 4 * v);
                 OBTREE_LOAD_FLOATS(values, x + k + 4 * v);
                 OBTREE_ADD_PRODUCT4(sums[v], w, values);
             }
         }
     } else {
-        float gathered[OBTREE_LONG];
-        for (int lane = 0; lane < OBTREE_LONG; ++lane) {
-            gathered[lane] = x[feature[lane]];
-        }
         for (int v = 0; v < 4; ++v) {
-            vec4 w, values;
             OBTREE_LOAD(w, weight + 4 * v);
-            OBTREE_LOAD_FLOATS(values, gathered + 4 * v);
+            OBTREE_GATHER4(values, x, feature + 4 * v);
             OBTREE_PRODUCT4(sums[v], w, values);
         }
         for (; k + OBTREE_LONG <= n; k += OBTREE_LONG) {
-            for (int lane = 0; lane < OBTREE_LONG; ++lane) {
-                gathered[lane] = x[feature[k + lane]];
-            }
             for (int v = 0; v < 4; ++v) {
-                vec4 w, values;
                 OBTREE_LOAD(w, weight + k + 4 * v);
-                OBTREE_LOAD_FLOATS(values, gathered + 4 * v);
+                OBTREE_GATHER4(values, x, feature + k + 4 * v);
                 OBTREE_ADD_PRODUCT4(sums[v], w, values);
             }
         }
@@ -120,6 +109,8 @@ static inline void step_planes(const obtree_plane_node *nodes, const obtree_plan
         most = OBTREE_TOGETHER;
     }
     for (int32_t k = 0; k < most; ++k) {
+        /* Unrolled, or it becomes vector gathers, which take longer. */
+        OBTREE_UNROLL8
         for (int l = 0; l < OBTREE_ROWS; ++l) {
             const uint64_t mask = 0u - (uint64_t)(k < n_short[l]);
             const obtree_term *term = terms->term + ((nodes[at[l]].first + (uint64_t)k) & mask);

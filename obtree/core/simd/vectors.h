@@ -35,6 +35,12 @@ typedef float vec4f __attribute__((vector_size(16)));
         (vector) = __builtin_convertvector(floats_, vec4);                                       \
     } while (0)
 
+/* Put together in registers: through memory, single stores would hold up the wide load. */
+#define OBTREE_GATHER4(vector, x, at)                                                            \
+    (vector) = (vec4){(double)(x)[(at)[0]], (double)(x)[(at)[1]], (double)(x)[(at)[2]],          \
+                      (double)(x)[(at)[3]]}
+#define OBTREE_UNROLL8 _Pragma("GCC unroll 8")
+
 #else
 
 typedef struct {
@@ -63,6 +69,10 @@ typedef struct {
     for (int k_ = 0; k_ < 4; ++k_)                                                               \
     (vector).lane[k_] = (double)(from)[k_]
 #define OBTREE_LOAD_FLOATS(vector, from) OBTREE_LOAD_COUNTS(vector, from)
+#define OBTREE_GATHER4(vector, x, at)                                                            \
+    for (int k_ = 0; k_ < 4; ++k_)                                                               \
+    (vector).lane[k_] = (double)(x)[(at)[k_]]
+#define OBTREE_UNROLL8
 
 #endif
 
