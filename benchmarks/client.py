@@ -10,6 +10,13 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 
+# Libraries that need an environment of their own, and what is installed there.
+GUESTS = {
+    "intelex": ["scikit-learn-intelex", "scikit-learn"],
+    "treeple": ["treeple", "scikit-learn<1.7"],
+    "ydf": ["ydf", "scikit-learn"],
+}
+
 
 class WorkerError(Exception):
     """A worker could not do what it was asked."""
@@ -21,8 +28,8 @@ class Worker:
     Parameters
     ----------
     library : str
-        Name the worker knows: "obtree", "scikit-learn" or "intelex". "obtree plain" is
-        obtree held to plain C.
+        Name the worker knows. "obtree plain" is obtree held to plain C; a library of
+        `GUESTS` runs in a virtual environment of its own.
     """
 
     def __init__(self, library):
@@ -32,7 +39,7 @@ class Worker:
         if library == "obtree plain":
             name = "obtree"
             environment["OBTREE_TARGET"] = "plain"
-        python = make_intelex_python() if library == "intelex" else sys.executable
+        python = make_python(library) if library in GUESTS else sys.executable
         self.process = subprocess.Popen(
             [python, str(HERE / "worker.py"), name],
             stdin=subprocess.PIPE,
@@ -82,23 +89,28 @@ class Worker:
         self.process.stdout.close()
 
 
-def make_intelex_python():
-    """Return a Python that has scikit-learn-intelex, made on first use.
+def make_python(library):
+    """Return a Python that has a library, made on first use.
 
-    It lives in the user's cache folder, since it needs versions of its own.
+    It lives in the user's cache folder, since the library needs versions of its own.
+
+    Parameters
+    ----------
+    library : str
+        Key of `GUESTS`.
 
     Returns
     -------
     python : str
     """
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    folder = cache / "obtree-benchmarks" / "intelex"
+    folder = cache / "obtree-benchmarks" / library
     python = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
     ready = folder / "ready"
     if not ready.exists():
-        print(f"installing scikit-learn-intelex into {folder}", file=sys.stderr)
+        print(f"installing {library} into {folder}", file=sys.stderr)
         venv.create(folder, with_pip=True, clear=True)
         command = [python, "-m", "pip", "install", "--quiet"]
-        subprocess.run([*command, "scikit-learn-intelex", "scikit-learn"], check=True)
+        subprocess.run([*command, *GUESTS[library]], check=True)
         ready.touch()
     return str(python)

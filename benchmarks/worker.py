@@ -14,6 +14,7 @@ Run as a script, with the name of the library as the only argument. It needs Num
 scikit-learn and the library, nothing else.
 """
 
+import functools
 import gc
 import json
 import os
@@ -32,8 +33,8 @@ def import_forests(library):
 
     Parameters
     ----------
-    library : {"obtree", "scikit-learn", "intelex"}
-        What to import.
+    library : {"obtree", "random oblique", "scikit-learn", "intelex", "treeple", "ydf"}
+        What to import. "random oblique" is obtree with that splitter.
 
     Returns
     -------
@@ -51,6 +52,21 @@ def import_forests(library):
         from sklearnex.ensemble import RandomForestClassifier, RandomForestRegressor
 
         return RandomForestClassifier, RandomForestRegressor
+    if library == "random oblique":
+        from obtree import ObliqueForestClassifier, ObliqueForestRegressor
+
+        return (
+            functools.partial(ObliqueForestClassifier, splitter="random_oblique"),
+            functools.partial(ObliqueForestRegressor, splitter="random_oblique"),
+        )
+    if library == "treeple":
+        from treeple.ensemble import ObliqueRandomForestClassifier, ObliqueRandomForestRegressor
+
+        return ObliqueRandomForestClassifier, ObliqueRandomForestRegressor
+    if library == "ydf":
+        from peers import YdfForest
+
+        return YdfForest, None
     raise ValueError(f"unknown library {library!r}")
 
 

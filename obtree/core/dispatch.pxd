@@ -1,6 +1,6 @@
 # The table of innermost loops in use; see simd/kernels.h for what each does.
 
-from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
 cdef extern from "simd/kernels.h":
     ctypedef struct NarrowNode "obtree_narrow_node":
@@ -87,6 +87,11 @@ cdef extern from "simd/kernels.h":
         void (*project_rows)(const float* X, Py_ssize_t row_stride, Py_ssize_t col_stride,
                              const int32_t* feature, const double* weight, Py_ssize_t n_terms,
                              const int32_t* rows, Py_ssize_t n, double* out) noexcept nogil
+        void (*add_tables)(const uint8_t* const* codes, Py_ssize_t stride,
+                           const int32_t* const* table, const int32_t* factor,
+                           Py_ssize_t n_terms, int32_t offset, const int32_t* rows,
+                           Py_ssize_t n, uint32_t* keys, uint32_t* low,
+                           uint32_t* high) noexcept nogil
         Py_ssize_t (*score_range)(const double* score, Py_ssize_t n, double* low,
                                   double* high) noexcept nogil
         void (*score_keys)(const double* score, Py_ssize_t n, double low, double scale,

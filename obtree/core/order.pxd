@@ -12,3 +12,6 @@ from obtree.core.types cimport idx_t
 # than float64 can hold.
 cdef bint sort_scores(const double* score, idx_t n, uint32_t* keys, uint64_t* words,
                       uint64_t* spare, idx_t* n_missing) noexcept nogil
+
+# The smallest and the largest score that is not NaN; returns how many are NaN.
+cdef idx_t find_range(const double* score, idx_t n, double* low, double* high) noexcept nogil

@@ -29,12 +29,16 @@ cdef inline uint32_t choose_top(idx_t n) noexcept nogil:
     return ((<uint32_t>1 << 16) if n < MANY else (<uint32_t>1 << 22)) - 2
 
 
+cdef idx_t find_range(const double* score, idx_t n, double* low, double* high) noexcept nogil:
+    return kernels().score_range(score, n, low, high)
+
+
 cdef bint sort_scores(const double* score, idx_t n, uint32_t* keys, uint64_t* words,
                       uint64_t* spare, idx_t* n_missing) noexcept nogil:
     cdef double low, high
     cdef uint32_t top = choose_top(n)
     cdef idx_t p
-    n_missing[0] = kernels().score_range(score, n, &low, &high)
+    n_missing[0] = find_range(score, n, &low, &high)
     if n_missing[0] == n or (low == high and n_missing[0] == 0) or high - low == INFINITY:
         return False
     kernels().score_keys(score, n, low, choose_scale(top, high - low), keys)

@@ -48,15 +48,16 @@ cdef class Dataset:
         rounded to float32.
     n_threads : int, default=1
         Threads used for encoding.
-    keep_rows : bool, default=False
-        Whether the splitter needs to read rows of X as float32, not only ranks.
+    keep_rows : bool or "wide", default=False
+        Whether the splitter needs to read rows of X as float32, not only ranks. "wide":
+        unless X consists of bytes, whose ranks are as quickly read.
     """
 
     def __cinit__(self):
         self._columns = NULL
         self._memory = Workspace()
 
-    def __init__(self, X, *, int n_threads=1, bint keep_rows=False):
+    def __init__(self, X, *, int n_threads=1, keep_rows=False):
         cdef idx_t n_samples = X.shape[0]
         cdef idx_t n_features = X.shape[1]
         self._columns = <ColumnView*>self._memory.take(n_features, sizeof(ColumnView))
@@ -71,6 +72,8 @@ cdef class Dataset:
         if self.is_sparse:
             self._encode_sparse(X.tocsc())
             return
+        if keep_rows == "wide":
+            keep_rows = X.dtype.itemsize > 1
         if keep_rows and X.dtype != np.float32:
             X = X.astype(np.float32)
         if X.dtype == np.bool_:

@@ -80,5 +80,6 @@ cdef inline double project_plane(const Hyperplane* plane, const X_t* row,
 
 cdef inline bint goes_left(const Hyperplane* plane, double projection) noexcept nogil:
     """Whether a row with this projection goes to the left child."""
-    return ((projection <= plane.threshold and projection > plane.lower)
-            or (plane.missing_left and projection != projection))
+    # Bitwise, so that the compiler makes no branches: they would be mispredicted.
+    return (((projection <= plane.threshold) & (projection > plane.lower))
+            | (plane.missing_left & (projection != projection)))

@@ -34,7 +34,7 @@ cdef double measure_spread(const DataView* view, const Hyperplane* plane, idx_t 
     cdef double value, w
     cdef double origin = 0.0, total = 0.0, sum_ = 0.0, squares = 0.0, mean
     for i in range(n_seen):
-        row = rows[i * n // n_seen]
+        row = rows[i if n == n_seen else i * n // n_seen]
         value = read_cell(view, row, plane.feature[k])
         if plane.partner != NULL and plane.partner[k] >= 0:
             value *= read_cell(view, row, plane.partner[k])

@@ -187,7 +187,9 @@ class BaseOblique(MultiOutputMixin, BaseEstimator):
             weight=weight,
             criterion=self.criterion,
             splitter=splitter,
-            rule=resolve_growth_rule(self, n_rows, monotonic_cst),
+            rule=resolve_growth_rule(
+                self, n_rows, monotonic_cst, not splitter.max_features_unbounded
+            ),
             ccp_alpha=check_number("ccp_alpha", self.ccp_alpha, 0.0),
         )
 

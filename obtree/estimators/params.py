@@ -110,7 +110,7 @@ def check_flag(name, value):
     return bool(value)
 
 
-def resolve_max_features(max_features, n_features):
+def resolve_max_features(max_features, n_features, bounded=True):
     """Turn `max_features` into the number of candidates per node.
 
     Parameters
@@ -119,11 +119,13 @@ def resolve_max_features(max_features, n_features):
         What the user gave.
     n_features : int
         Number of columns of X.
+    bounded : bool, default=True
+        Whether there are no more candidates than features.
 
     Returns
     -------
     count : int
-        Between 1 and `n_features`.
+        At least 1, and at most `n_features` if bounded.
     """
     if max_features is None:
         return n_features
@@ -132,8 +134,9 @@ def resolve_max_features(max_features, n_features):
         root = math.sqrt if max_features == "sqrt" else math.log2
         return max(1, int(root(n_features)))
     if isinstance(max_features, numbers.Integral):
-        return check_integer("max_features", max_features, 1, n_features)
-    fraction = check_number("max_features", max_features, 0.0, 1.0, open_low=True)
+        return check_integer("max_features", max_features, 1, n_features if bounded else NO_LIMIT)
+    most = 1.0 if bounded else NO_LIMIT / n_features
+    fraction = check_number("max_features", max_features, 0.0, most, open_low=True)
     return max(1, int(fraction * n_features))
 
 
@@ -160,7 +163,7 @@ def resolve_max_samples(max_samples, n_samples):
     return max(1, int(fraction * n_samples))
 
 
-def resolve_growth_rule(estimator, n_samples, monotonic_cst):
+def resolve_growth_rule(estimator, n_samples, monotonic_cst, bounded=True):
     """Check the stop rules of an estimator and resolve them to counts.
 
     Parameters
@@ -171,6 +174,8 @@ def resolve_growth_rule(estimator, n_samples, monotonic_cst):
         Number of rows with a positive weight: what fractions refer to.
     monotonic_cst : ndarray of int8 or None
         Result of `resolve_monotonic_cst`.
+    bounded : bool, default=True
+        Whether ``max_features`` is at most the number of features.
 
     Returns
     -------
@@ -193,7 +198,9 @@ def resolve_growth_rule(estimator, n_samples, monotonic_cst):
         min_weight_fraction_leaf=check_number(
             "min_weight_fraction_leaf", estimator.min_weight_fraction_leaf, 0.0, 0.5
         ),
-        max_features=resolve_max_features(estimator.max_features, estimator.n_features_in_),
+        max_features=resolve_max_features(
+            estimator.max_features, estimator.n_features_in_, bounded
+        ),
         max_leaf_nodes=max_leaf_nodes,
         min_impurity_decrease=check_number(
             "min_impurity_decrease", estimator.min_impurity_decrease, 0.0

@@ -6,6 +6,7 @@ from obtree.splitter.base import Splitter
 from obtree.splitter.conic import ConicSplitter
 from obtree.splitter.discriminant import DiscriminantSplitter
 from obtree.splitter.oc1 import OC1Splitter
+from obtree.splitter.random_oblique import RandomObliqueSplitter
 from obtree.splitter.registry import available, resolve_splitter
 from obtree.splitter.rotation import RotationSplitter
 from obtree.splitter.two_probe import TwoProbeSplitter
@@ -16,6 +17,7 @@ __all__ = [
     "ConicSplitter",
     "DiscriminantSplitter",
     "OC1Splitter",
+    "RandomObliqueSplitter",
     "RotationSplitter",
     "Splitter",
     "TwoProbeSplitter",

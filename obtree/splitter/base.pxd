@@ -23,7 +23,7 @@ from obtree.data.hyperplane cimport Hyperplane
 
 cdef struct SplitSettings:
     # The same for every node of a tree.
-    idx_t max_features        # candidate directions a node, 1..n_features
+    idx_t max_features        # candidate directions a node
     const int8_t* monotonic   # n_features signs, NULL when there are no constraints
     const volatile int* stop  # becomes non-zero when the user interrupts: return LEAF soon
 

@@ -32,8 +32,11 @@ cdef class Splitter:
 
     #: Whether the splitter can honour ``monotonic_cst``.
     supports_monotonic = False
-    #: Whether the splitter reads feature values and not only ranks.
+    #: Whether the splitter reads feature values and not only ranks; "wide": unless X
+    #: consists of bytes.
     needs_rows = False
+    #: Whether ``max_features`` may exceed the number of features.
+    max_features_unbounded = False
     #: Whether ``bootstrap="auto"`` draws a bootstrap for each tree of a forest.
     prefers_bootstrap = True
 

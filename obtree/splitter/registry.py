@@ -7,6 +7,7 @@ from obtree.splitter.base import Splitter
 from obtree.splitter.conic import ConicSplitter
 from obtree.splitter.discriminant import DiscriminantSplitter
 from obtree.splitter.oc1 import OC1Splitter
+from obtree.splitter.random_oblique import RandomObliqueSplitter
 from obtree.splitter.two_probe import TwoProbeSplitter
 
 _SPLITTERS = {
@@ -15,6 +16,7 @@ _SPLITTERS = {
     "oc1": OC1Splitter,
     "discriminant": DiscriminantSplitter,
     "conic": ConicSplitter,
+    "random_oblique": RandomObliqueSplitter,
     "two_probe": TwoProbeSplitter,
 }
 

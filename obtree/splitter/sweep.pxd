@@ -4,9 +4,11 @@ from libc.math cimport INFINITY
 from libc.stdint cimport uint32_t, uint64_t
 
 from obtree.core.memory cimport Workspace
+from obtree.core.random cimport RandState
 from obtree.core.sort cimport word_key
 from obtree.core.types cimport idx_t
 from obtree.criterion.base cimport Criterion, Cut, ScanLimits
+from obtree.data.lattice cimport KeyRange
 
 
 cdef struct ScoreCut:
@@ -35,6 +37,15 @@ cdef class ScoreSweep:
     # loaded with. Returns a SweepStatus.
     cdef int sweep(self, const double* score, idx_t n, const ScanLimits* limits,
                    ScoreCut* best) except -1 nogil
+
+    # The same for the integer keys that `found` describes; `keys` may be self.keys.
+    cdef int sweep_keys(self, const uint32_t* keys, idx_t n, const KeyRange* found,
+                        const ScanLimits* limits, ScoreCut* best) except -1 nogil
+
+    # One threshold drawn between the smallest and the largest score; missing scores go to a
+    # side drawn as well, or are cut off when all others are equal.
+    cdef int try_random(self, const double* score, idx_t n, RandState* rng,
+                        const ScanLimits* limits, ScoreCut* best) except -1 nogil
     cdef int _scan(self, const double* score, idx_t n, const ScanLimits* limits,
                    bint missing_left, ScoreCut* best) except -1 nogil
 

@@ -7,12 +7,15 @@ threshold is the middle of the two scores it separates.
 from libc.float cimport DBL_MAX
 from libc.math cimport INFINITY
 from libc.stdint cimport uint32_t, uint64_t
+from libc.string cimport memcpy
 
 from obtree.core.memory cimport Workspace
-from obtree.core.order cimport sort_scores
-from obtree.core.sort cimport rotate_last, word_position
+from obtree.core.order cimport find_range, sort_scores
+from obtree.core.random cimport RandState, bounded, uniform
+from obtree.core.sort cimport make_word, rotate_last, sort_codes, word_position
 from obtree.core.types cimport idx_t
-from obtree.criterion.base cimport Criterion, Cut, ScanLimits
+from obtree.criterion.base cimport Criterion, Cut, RankColumn, ScanLimits
+from obtree.data.lattice cimport KeyRange, key_value
 
 
 cdef class ScoreSweep:
@@ -37,6 +40,62 @@ cdef class ScoreSweep:
             if self._scan(score, n, limits, True, best) == BETTER:
                 return BETTER
         return status
+
+    cdef int sweep_keys(self, const uint32_t* keys, idx_t n, const KeyRange* found,
+                        const ScanLimits* limits, ScoreCut* best) except -1 nogil:
+        cdef RankColumn column
+        cdef Cut cut
+        if found.low == found.high:
+            return CONSTANT
+        cut.score = best.score
+        if self.criterion.prefers_bins(n, found.high - found.low + 1):
+            column.codes = keys
+            column.rows = NULL
+            column.low = found.low
+            column.first_bin = -1
+            self.criterion.scan_bins(&column, n, found.high - found.low + 1, limits, &cut)
+        else:
+            sort_codes(keys, n, found.low, found.high, self.words, self.spare)
+            self.criterion.scan(self.words, n, limits, &cut)
+        if not cut.score > best.score:
+            return WORSE
+        best.score = cut.score
+        best.missing_left = False
+        best.threshold = place_threshold(key_value(found, found.low + cut.low_key),
+                                         key_value(found, found.low + cut.high_key))
+        return BETTER
+
+    cdef int try_random(self, const double* score, idx_t n, RandState* rng,
+                        const ScanLimits* limits, ScoreCut* best) except -1 nogil:
+        cdef double low, high, threshold = DBL_MAX
+        cdef bint missing_left = False, to_left
+        cdef idx_t p, n_left = 0, n_right = 0
+        cdef idx_t n_missing = find_range(score, n, &low, &high)
+        cdef Cut cut
+        if n_missing == n or (low == high and n_missing == 0) or high - low == INFINITY:
+            return CONSTANT
+        if low < high:
+            threshold = low + uniform(rng) * (high - low)
+            if threshold >= high:
+                threshold = low
+            missing_left = n_missing > 0 and bounded(rng, 2) == 1
+        for p in range(n):
+            to_left = missing_left if score[p] != score[p] else score[p] <= threshold
+            if to_left:
+                self.words[n_left] = make_word(0, p)
+                n_left += 1
+            else:
+                self.spare[n_right] = make_word(1, p)
+                n_right += 1
+        memcpy(self.words + n_left, self.spare, n_right * sizeof(uint64_t))
+        cut.score = best.score
+        self.criterion.scan(self.words, n, limits, &cut)
+        if not cut.score > best.score:
+            return WORSE
+        best.score = cut.score
+        best.threshold = threshold
+        best.missing_left = missing_left
+        return BETTER
 
     cdef int _scan(self, const double* score, idx_t n, const ScanLimits* limits,
                    bint missing_left, ScoreCut* best) except -1 nogil:

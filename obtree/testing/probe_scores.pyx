@@ -8,9 +8,10 @@ from obtree.core cimport order
 from obtree.core.memory cimport Workspace
 from obtree.core.types cimport feature_t, idx_t, row_t, w_t
 from obtree.criterion.base cimport Criterion, NodeStats, ScanLimits
-from obtree.data cimport project
+from obtree.data cimport project, scale
 from obtree.data.dataset cimport Dataset
 from obtree.data.hyperplane cimport Hyperplane
+from obtree.data.lattice cimport KeyRange, Lattice, key_value
 from obtree.splitter.interval cimport IntervalSweep
 from obtree.splitter.sweep cimport BETTER, CONSTANT, ScoreCut, ScoreSweep, reset_cut
 
@@ -78,3 +79,33 @@ def sweep_scores(Criterion criterion, weight, scores, *, min_samples_leaf=1,
         return None if varies else "constant"
     found = best_direction, best.score, best.threshold, bool(best.missing_left)
     return (*found, best.lower) if two_sided else found
+
+
+def project_lattice(Dataset dataset, feature, weight, rows):
+    """(keys, the projections they stand for), or None when the direction is not on a lattice."""
+    cdef feature_t[::1] features = np.array(feature, dtype=np.int32)
+    cdef w_t[::1] terms = np.array(weight, dtype=np.float64)
+    cdef const row_t[::1] at = np.ascontiguousarray(rows, dtype=np.int32)
+    cdef uint32_t[::1] keys = np.empty(len(rows), dtype=np.uint32)
+    cdef Lattice lattice = Lattice()
+    cdef Workspace workspace = Workspace()
+    cdef KeyRange found
+    cdef Hyperplane plane
+    plane.n_terms = features.shape[0]
+    plane.feature = &features[0]
+    plane.weight = &terms[0]
+    plane.partner = NULL
+    lattice.bind(&dataset.view, workspace)
+    if not lattice.project(&plane, &at[0], at.shape[0], &keys[0], &found):
+        return None
+    result = np.asarray(keys)
+    if (found.low, found.high) != (result.min(), result.max()):
+        raise AssertionError(f"{found.low}, {found.high} are not the range of {result}")
+    return result, np.array([key_value(&found, key) for key in keys])
+
+
+def measure_scales(Dataset dataset):
+    """The scale of every feature."""
+    cdef double[::1] out = np.empty(dataset.n_features)
+    scale.measure_scales(&dataset.view, &out[0])
+    return np.asarray(out)

@@ -140,6 +140,14 @@ typedef struct {
                          const int32_t *feature, const double *weight, ptrdiff_t n_terms,
                          const int32_t *rows, ptrdiff_t n, double *out);
 
+    /* keys[p] = offset + sum over k of factor[k] * table[k][code of row rows[p] in codes[k]],
+     * never negative; consecutive codes stand `stride` bytes apart. The smallest and largest
+     * key go to *low, *high. */
+    void (*add_tables)(const uint8_t *const *codes, ptrdiff_t stride,
+                       const int32_t *const *table, const int32_t *factor, ptrdiff_t n_terms,
+                       int32_t offset, const int32_t *rows, ptrdiff_t n, uint32_t *keys,
+                       uint32_t *low, uint32_t *high);
+
     /* The smallest and the largest score that is not NaN; returns how many are NaN. */
     ptrdiff_t (*score_range)(const double *score, ptrdiff_t n, double *low, double *high);
 

@@ -12,6 +12,7 @@
 #include "scores.h"
 #include "sort.h"
 #include "steps.h"
+#include "tables.h"
 #include "traverse.h"
 #include "planes.h"
 
@@ -34,6 +35,7 @@ const obtree_kernels OBTREE_JOIN(obtree_kernels_, OBTREE_TARGET) = {
     .sort_codes = sort_codes,
     .sort_words = sort_words,
     .project_rows = project_rows,
+    .add_tables = add_tables,
     .score_range = score_range,
     .score_keys = score_keys,
     .find_steps = find_steps,

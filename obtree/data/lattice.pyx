@@ -1,0 +1,115 @@
+"""Whole-number data, projected with whole-number arithmetic.
+
+Counts, pixels, codes and one-hot columns hold small multiples of some power of two. So do
+their sums with weights that are powers of two: the projection of a row is then found by
+adding small integers looked up by rank, one byte read for each term, and the node's
+projections are counted or sorted as integers. The keys stand for exactly the numbers that
+hyperplane.pxd computes, which in this case rounds nothing.
+"""
+
+from libc.math cimport fabs, frexp, ldexp
+from libc.stdint cimport int32_t, uint8_t, uint32_t
+
+from obtree.core.dispatch cimport kernels
+from obtree.core.memory cimport Workspace
+from obtree.core.types cimport idx_t, row_t
+from obtree.data.dataset cimport ColumnView, DataView
+from obtree.data.hyperplane cimport Hyperplane
+
+cdef enum:
+    MAX_TERMS = 15            # more are summed in another order
+    MAX_STEPS = 4095          # units that a column may span
+    MAX_KEY = 1 << 22
+    MAX_SHIFT = 16            # between the units of two terms
+
+
+cdef class Lattice:
+
+    cdef int bind(self, const DataView* view, Workspace workspace) except -1:
+        cdef const ColumnView* column
+        cdef idx_t j, k
+        self.view = view
+        self.table = <int32_t**>workspace.take(view.n_features, sizeof(int32_t*))
+        self.exponent = <int*>workspace.take(view.n_features, sizeof(int))
+        for j in range(view.n_features):
+            column = &view.columns[j]
+            self.table[j] = NULL
+            if not find_unit(column, &self.exponent[j]):
+                continue
+            self.table[j] = <int32_t*>workspace.take(column.n_values, sizeof(int32_t))
+            for k in range(column.n_values):
+                self.table[j][k] = <int32_t>ldexp(
+                    <double>column.values[k] - <double>column.values[0], -self.exponent[j]
+                )
+        return 0
+
+    cdef bint project(self, const Hyperplane* plane, const row_t* rows, idx_t n,
+                      uint32_t* keys, KeyRange* found) noexcept nogil:
+        cdef const ColumnView* column
+        cdef const uint8_t* codes[MAX_TERMS]
+        cdef const int32_t* table[MAX_TERMS]
+        cdef int32_t factor[MAX_TERMS]
+        cdef int exponent[MAX_TERMS]
+        cdef int smallest = 0
+        cdef bint by_rows = n <= self.view.row_limit
+        cdef idx_t k, j, span, total = 0, offset = 0
+        cdef double base = 0.0
+        if plane.n_terms > MAX_TERMS:
+            return False
+        for k in range(plane.n_terms):
+            j = plane.feature[k]
+            if self.table[j] == NULL or fabs(frexp(plane.weight[k], &exponent[k])) != 0.5:
+                return False
+            exponent[k] += self.exponent[j] - 1
+            smallest = exponent[k] if k == 0 else min(smallest, exponent[k])
+        for k in range(plane.n_terms):
+            if exponent[k] - smallest > MAX_SHIFT:
+                return False
+            column = &self.view.columns[plane.feature[k]]
+            table[k] = self.table[plane.feature[k]]
+            codes[k] = <const uint8_t*>column.codes
+            if by_rows:
+                codes[k] = self.view.row_codes + column.row_offset
+            span = <idx_t>table[k][column.n_values - 1] << (exponent[k] - smallest)
+            total += span
+            factor[k] = <int32_t>1 << (exponent[k] - smallest)
+            # Key 0 is the smallest sum that could be: a negative term is then at its largest.
+            if plane.weight[k] > 0.0:
+                base += plane.weight[k] * <double>column.values[0]
+            else:
+                base += plane.weight[k] * <double>column.values[column.n_values - 1]
+                factor[k] = -factor[k]
+                offset += span
+        if total > MAX_KEY:
+            return False
+        kernels().add_tables(codes, self.view.row_bytes if by_rows else 1, table, factor,
+                             plane.n_terms, <int32_t>offset, rows, n, keys, &found.low,
+                             &found.high)
+        found.base = base
+        found.unit = ldexp(1.0, smallest)
+        return True
+
+
+cdef bint find_unit(const ColumnView* column, int* exponent) noexcept nogil:
+    """The largest power of two that divides all values; False when they are too many."""
+    cdef int unit = 1024, here
+    cdef int32_t digits
+    cdef double value
+    cdef idx_t k
+    if column.rows != NULL or column.width != 1 or column.values == NULL or column.has_missing:
+        return False
+    for k in range(column.n_values):
+        value = column.values[k]
+        if value != 0.0:
+            digits = <int32_t>ldexp(frexp(value, &here), 24)
+            here -= 24
+            while digits % 2 == 0:
+                digits //= 2
+                here += 1
+            unit = min(unit, here)
+    exponent[0] = unit if unit < 1024 else 0
+    # Sums of a few such numbers fit the 53 bits of a double.
+    value = max(fabs(column.values[0]), fabs(column.values[column.n_values - 1]))
+    return (ldexp(value, -exponent[0]) < 1073741824.0
+            and ldexp(<double>column.values[column.n_values - 1] - <double>column.values[0],
+                      -exponent[0]) <= MAX_STEPS)

@@ -1,0 +1,166 @@
+"""Random oblique splits: the best threshold on a few random directions.
+
+Each candidate is a random combination of a few features (Forest-RC of Breiman, 2001; sparse
+projections of Tomita et al., 2020), divided by the features' scales. Its projections are
+sorted and swept like a single feature's values. With ``threshold="random"`` one threshold is
+drawn between the smallest and the largest projection instead: extremely randomised trees
+(Geurts et al., 2006) with oblique splits.
+
+A direction that is constant in the node does not count towards ``max_features``, nor does one
+that the node has met already.
+"""
+
+import numbers
+
+import numpy as np
+
+from libc.string cimport memcpy
+
+from obtree.core.memory cimport Workspace
+from obtree.core.random cimport RandState
+from obtree.core.types cimport FOUND, LEAF, feature_t, idx_t, w_t
+from obtree.criterion.base cimport Criterion
+from obtree.data.dataset cimport DataView
+from obtree.data.hyperplane cimport Hyperplane
+from obtree.data.lattice cimport KeyRange, Lattice
+from obtree.data.project cimport project_rows
+from obtree.splitter.base cimport NodeTask, SplitResult, Splitter, SplitSettings
+from obtree.splitter.random_directions cimport RandomDirections, WeightKind
+from obtree.splitter.sweep cimport BETTER, CONSTANT, ScoreCut, ScoreSweep, reset_cut
+
+from obtree.core.names import unknown_name
+
+WEIGHTS = ("sign", "uniform", "gaussian", "power_of_two")
+THRESHOLDS = ("best", "random")
+
+
+cdef class RandomObliqueSplitter(Splitter):
+    """Best threshold on a few sparse random directions.
+
+    Of ``max_features`` directions drawn at random, the one whose best cut improves the
+    criterion most. Rows that lack one of its features go to the side that is better for
+    the criterion. ``max_features`` may be larger than the number of features.
+
+    Parameters
+    ----------
+    feature_combinations : float, default=2.0
+        Number of features in a direction, on average; at most the number of features.
+    weights : {"sign", "uniform", "gaussian", "power_of_two"}, default="sign"
+        How weights are drawn before they are divided by the scale of their feature: -1 or 1;
+        between -1 and 1; from a normal distribution; a power of two from 1/8 to 8 with
+        either sign.
+    dense : bool, default=False
+        Whether directions have all features; `feature_combinations` then says nothing.
+    threshold : {"best", "random"}, default="best"
+        Whether the best threshold of a direction is taken, or one drawn at random.
+    """
+
+    parameter_names = ("feature_combinations", "weights", "dense", "threshold")
+    max_features_unbounded = True
+    prefers_bootstrap = False
+
+    cdef readonly double feature_combinations
+    cdef readonly str weights
+    cdef readonly bint dense
+    cdef readonly str threshold
+    cdef RandomDirections directions
+    cdef Lattice lattice
+    cdef ScoreSweep scores
+    cdef bint best_threshold
+    cdef bint whole_numbers   # weights are powers of two
+    cdef Hyperplane plane
+    cdef double* projection
+
+    def __init__(self, *, feature_combinations=2.0, weights="sign", dense=False,
+                 threshold="best"):
+        if (not isinstance(feature_combinations, numbers.Real)
+                or isinstance(feature_combinations, (bool, np.bool_))
+                or not 1.0 <= feature_combinations < float("inf")):
+            raise ValueError(
+                f"feature_combinations={feature_combinations!r} is not valid; expected a "
+                "number of at least 1"
+            )
+        if weights not in WEIGHTS:
+            raise ValueError(unknown_name("weights", weights, WEIGHTS))
+        if not isinstance(dense, (bool, np.bool_)):
+            raise ValueError(f"dense={dense!r} is not valid; expected True or False")
+        if threshold not in THRESHOLDS:
+            raise ValueError(unknown_name("threshold", threshold, THRESHOLDS))
+        self.feature_combinations = feature_combinations
+        self.weights = weights
+        self.dense = dense
+        self.threshold = threshold
+        self.best_threshold = threshold == "best"
+        self.whole_numbers = weights in ("sign", "power_of_two") and not dense
+
+    @property
+    def needs_rows(self):
+        """Dense directions read rows; others read bytes where the data are bytes."""
+        return True if self.dense else "wide"
+
+    cdef int bind(self, const DataView* view, Criterion criterion,
+                  const SplitSettings* settings, Workspace workspace) except -1:
+        Splitter.bind(self, view, criterion, settings, workspace)
+        self.directions = RandomDirections()
+        self.directions.bind(view, self.feature_combinations, self.dense,
+                             <WeightKind><int>WEIGHTS.index(self.weights),
+                             3 * settings.max_features + 16, workspace)
+        self.lattice = Lattice()
+        if self.whole_numbers:
+            self.lattice.bind(view, workspace)
+        self.scores = ScoreSweep()
+        self.scores.bind(criterion, workspace, view.n_samples)
+        self.plane.partner = NULL
+        self.plane.feature = <feature_t*>workspace.take(view.n_features, sizeof(feature_t))
+        self.plane.weight = <w_t*>workspace.take(view.n_features, sizeof(w_t))
+        self.projection = <double*>workspace.take(view.n_samples, sizeof(double))
+        return 0
+
+    cdef int begin_tree(self, RandState* rng) except -1 nogil:
+        self.rng = rng
+        self.directions.begin_tree()
+        return 0
+
+    cdef int judge(self, const NodeTask* task, ScoreCut* best) except -1 nogil:
+        """Improve `best` by the direction at hand; a SweepStatus."""
+        cdef KeyRange found
+        if (self.best_threshold and self.whole_numbers
+                and self.lattice.project(&self.plane, task.rows, task.n, self.scores.keys,
+                                         &found)):
+            return self.scores.sweep_keys(self.scores.keys, task.n, &found, &task.limits, best)
+        project_rows(self.view, &self.plane, task.rows, task.n, self.projection)
+        if self.best_threshold:
+            return self.scores.sweep(self.projection, task.n, &task.limits, best)
+        return self.scores.try_random(self.projection, task.n, self.rng, &task.limits, best)
+
+    cdef int node_split(self, const NodeTask* task, SplitResult* out) except -1 nogil:
+        cdef ScoreCut best
+        cdef idx_t n_left = self.settings.max_features
+        cdef idx_t n_failures = 2 * self.settings.max_features + 16
+        cdef int status
+        cdef bint found = False
+        reset_cut(&best)
+        self.directions.begin_node(<idx_t>task.inherited)
+        while n_left > 0 and n_failures > 0 and not self.settings.stop[0]:
+            if not self.directions.draw(self.rng, &self.plane):
+                n_failures -= 1
+                continue
+            status = self.judge(task, &best)
+            if status == CONSTANT:
+                n_failures -= self.directions.mark_constants(&self.plane, task.rows, task.n) == 0
+                continue
+            n_left -= 1
+            if status == BETTER:
+                found = True
+                out.plane.n_terms = self.plane.n_terms
+                memcpy(out.plane.feature, self.plane.feature,
+                       self.plane.n_terms * sizeof(feature_t))
+                memcpy(out.plane.weight, self.plane.weight, self.plane.n_terms * sizeof(w_t))
+                if best.score >= self.criterion.goal:
+                    break
+        out.inherited = self.directions.pool.n_constant
+        if not found or self.settings.stop[0]:
+            return LEAF
+        out.plane.threshold = best.threshold
+        out.plane.missing_left = best.missing_left
+        return FOUND
