@@ -104,6 +104,20 @@ cdef extern from "simd/kernels.h":
         Py_ssize_t (*split_rows)(const void* codes, int32_t width, Py_ssize_t stride,
                                  uint32_t cut, int32_t* rows, Py_ssize_t n,
                                  int32_t* spare) noexcept nogil
+        void (*dot_rows)(const float* x, Py_ssize_t stride, Py_ssize_t n, const float* w,
+                         float* out) noexcept nogil
+        void (*add_rows)(const float* x, Py_ssize_t stride, const int32_t* at,
+                         const float* factor, Py_ssize_t n, float* out) noexcept nogil
+        void (*exp_differences)(const float* x, Py_ssize_t n, float top,
+                                float* out) noexcept nogil
+        void (*add_moments)(const float* x, Py_ssize_t n, Py_ssize_t n_columns,
+                            const float* origin, const double* weight, double* sum,
+                            double* squares) noexcept nogil
+        void (*centre_row)(const float* x, const int32_t* column, Py_ssize_t n_columns,
+                           const float* origin, const float* mean, const float* scale,
+                           float* out) noexcept nogil
+        void (*move_weights)(float* w, float* m, float* v, const float* gradient, Py_ssize_t n,
+                             float rate, float lift) noexcept nogil
         void (*traverse_narrow)(const NarrowNode* nodes, const uint32_t* x, Py_ssize_t n_rows,
                                 Py_ssize_t n_features, int32_t shift, uint32_t mask,
                                 int32_t n_sure, int32_t has_missing, uint32_t* found,

@@ -5,7 +5,7 @@ import warnings
 
 import numpy as np
 from joblib import effective_n_jobs
-from sklearn.base import clone
+from sklearn.base import clone, is_regressor
 from sklearn.utils.validation import check_is_fitted
 
 from obtree.estimators.base import (
@@ -57,7 +57,12 @@ class BaseObliqueForest(BaseOblique):
                 n_draws = resolve_max_samples(self.max_samples, plan.n_rows)
             if grown:
                 self._check_same_problem(grown[0], plan)
-            fresh = self._grow_missing(plan, grown, entropy, n_draws)
+            stats = {}
+            fresh = self._grow_missing(plan, grown, entropy, n_draws, stats)
+            if grown:
+                known = getattr(self, "splitter_stats_", {})
+                stats = {name: stats.get(name, 0) + known.get(name, 0) for name in known | stats}
+            self.splitter_stats_ = stats
             self._entropy = entropy
             self._n_draws = n_draws
             self._store_forest(
@@ -93,7 +98,8 @@ class BaseObliqueForest(BaseOblique):
     def _draws_bootstraps(self):
         """Tell whether trees grow on bootstraps; "auto" leaves it to the splitter."""
         if isinstance(self.bootstrap, str) and self.bootstrap == "auto":
-            return resolve_splitter(self.splitter).prefers_bootstrap
+            wanted = resolve_splitter(self.splitter).prefers_bootstrap
+            return is_regressor(self) if wanted == "regression" else wanted
         if not isinstance(self.bootstrap, (bool, np.bool_)):
             raise ValueError(
                 f"bootstrap={self.bootstrap!r} is not valid; expected True, False or 'auto'"
@@ -137,7 +143,7 @@ class BaseObliqueForest(BaseOblique):
                 "columns, and y as many outputs and the same classes, as in the first fit"
             )
 
-    def _grow_missing(self, plan, grown, entropy, n_draws):
+    def _grow_missing(self, plan, grown, entropy, n_draws, stats):
         """Grow trees up to ``n_estimators`` and return them as estimators."""
         if len(grown) == self.n_estimators:
             warnings.warn(
@@ -152,6 +158,7 @@ class BaseObliqueForest(BaseOblique):
             balance_subsample=self._balances_subsample(),
             n_threads=self._count_threads(),
             verbose=int(self.verbose),
+            stats=stats,
         )
         return self._wrap_trees(trees, seeds, plan.target.classes, plan.rule.max_features)
 

@@ -88,6 +88,8 @@ class ObliqueForestClassifier(ClassificationTask, BaseObliqueForest):
         Resolved value of `max_features`.
     feature_importances_ : ndarray of shape (n_features_in_,)
         Importance of each feature by decrease of impurity.
+    splitter_stats_ : dict of str to int
+        What the splitter counted, summed over the trees; empty for most.
     oob_score_ : float
         Score on the rows left out, when `oob_score` is set.
     oob_decision_function_ : ndarray of shape (n_samples, n_classes) or \
@@ -257,6 +259,8 @@ class ObliqueForestRegressor(RegressionTask, BaseObliqueForest):
         Resolved value of `max_features`.
     feature_importances_ : ndarray of shape (n_features_in_,)
         Importance of each feature by decrease of impurity.
+    splitter_stats_ : dict of str to int
+        What the splitter counted, summed over the trees; empty for most.
     oob_score_ : float
         Score on the rows left out, when `oob_score` is set.
     oob_prediction_ : ndarray of shape (n_samples,) or (n_samples, n_outputs)

@@ -35,8 +35,10 @@ class BaseObliqueTree(BaseOblique):
         with restore_on_error(self):
             plan = self._plan_growth(X, y, sample_weight)
             seed = _resolve_tree_seed(self.random_state)
-            (tree,) = plan.grow(np.array([seed], dtype=np.uint32))
+            stats = {}
+            (tree,) = plan.grow(np.array([seed], dtype=np.uint32), stats=stats)
             self._store_tree(tree, plan.target.classes, plan.rule.max_features)
+            self.splitter_stats_ = stats
         return self
 
     def _store_tree(self, tree, classes, max_features):
@@ -186,6 +188,8 @@ class ObliqueTreeClassifier(ClassificationTask, BaseObliqueTree):
         Importance of each feature by decrease of impurity.
     tree_ : Tree
         The nodes as plain arrays.
+    splitter_stats_ : dict of str to int
+        What the splitter counted; empty for most.
 
     Examples
     --------
@@ -274,6 +278,8 @@ class ObliqueTreeRegressor(RegressionTask, BaseObliqueTree):
         Importance of each feature by decrease of impurity.
     tree_ : Tree
         The nodes as plain arrays.
+    splitter_stats_ : dict of str to int
+        What the splitter counted; empty for most.
 
     Examples
     --------

@@ -42,6 +42,7 @@ cdef class GrowthJob:
     cdef readonly idx_t n_done
     cdef readonly list trees
     cdef readonly object error
+    cdef readonly list counts         # of the splitter's counters, over all trees
     cdef Dataset _dataset
     cdef object _seeds
     cdef object _sample_weight
@@ -54,6 +55,7 @@ cdef class GrowthJob:
         self.n_done = 0
         self.trees = [None] * len(seeds)
         self.error = None
+        self.counts = []
         self._dataset = dataset
         self._seeds = np.ascontiguousarray(seeds, dtype=np.uint32)
         if sample_weight is not None:
@@ -74,6 +76,7 @@ cdef class GrowthJob:
         cdef void** borrowed = <void**>malloc(n_threads * sizeof(void*))
         if borrowed == NULL:
             raise MemoryError()
+        self.counts = [0] * len(splitter.counter_names)
         try:
             workers = [GrowthWorker(self, criterion.clone(), splitter.clone(), rule)
                        for _ in range(n_threads)]
@@ -144,6 +147,7 @@ cdef class GrowthWorker:
                 self._builder.grow()
             if not self._job._stop:
                 self._job.trees[t] = self._finish()
+                self._add_counts()
                 self._job.n_done += 1
         except BaseException as error:
             # Raised once, after the loop; the other threads end soon.
@@ -173,6 +177,14 @@ cdef class GrowthWorker:
                 # A bag without a single row that weighs anything: take all rows instead.
                 memcpy(weight, self._sample_weight, n * sizeof(w_t))
 
+    cdef void _add_counts(self):
+        """Add what the splitter counted to the job's sums: integers, so in any order."""
+        cdef Splitter splitter = self._builder.splitter
+        cdef idx_t k
+        for k in range(len(self._job.counts)):
+            self._job.counts[k] += splitter.counters[k]
+            splitter.counters[k] = 0
+
     cdef object _finish(self):
         """The grown nodes as a Tree."""
         arrays = self._builder.store.to_arrays()
@@ -188,7 +200,7 @@ cdef class GrowthWorker:
 
 def grow_trees(Dataset dataset, Criterion criterion, Splitter splitter, rule, *, seeds,
                sample_weight=None, n_bootstrap=0, balance_subsample=False, n_threads=1,
-               verbose=0, desc="growing"):
+               verbose=0, desc="growing", stats=None):
     """Grow one tree for each seed.
 
     Parameters
@@ -212,6 +224,8 @@ def grow_trees(Dataset dataset, Criterion criterion, Splitter splitter, rule, *,
         1 shows a progress bar.
     desc : str
         Label of the progress bar.
+    stats : dict, optional
+        Receives the splitter's counters, summed over the trees.
 
     Returns
     -------
@@ -237,4 +251,6 @@ def grow_trees(Dataset dataset, Criterion criterion, Splitter splitter, rule, *,
         call_detached(job.run, criterion, splitter, rule, n_threads, watch=watch)
     finally:
         watch.close()
+    if stats is not None:
+        stats.update(zip(splitter.counter_names, job.counts))
     return job.trees

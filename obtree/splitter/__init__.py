@@ -3,6 +3,7 @@
 from obtree.splitter.axis import AxisSplitter
 from obtree.splitter.axis_random import AxisRandomSplitter
 from obtree.splitter.base import Splitter
+from obtree.splitter.co2 import CO2Splitter
 from obtree.splitter.conic import ConicSplitter
 from obtree.splitter.discriminant import DiscriminantSplitter
 from obtree.splitter.oc1 import OC1Splitter
@@ -14,6 +15,7 @@ from obtree.splitter.two_probe import TwoProbeSplitter
 __all__ = [
     "AxisRandomSplitter",
     "AxisSplitter",
+    "CO2Splitter",
     "ConicSplitter",
     "DiscriminantSplitter",
     "OC1Splitter",

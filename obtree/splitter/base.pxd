@@ -56,6 +56,7 @@ cdef class Splitter:
     cdef Criterion criterion
     cdef const SplitSettings* settings
     cdef RandState* rng
+    cdef int64_t* counters    # one for each of counter_names, zero when a tree begins
 
     cdef int bind(self, const DataView* view, Criterion criterion,
                   const SplitSettings* settings, Workspace workspace) except -1

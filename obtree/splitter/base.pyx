@@ -7,6 +7,9 @@ an object of the new class as ``splitter=``. ``base.pxd`` has the contract.
 import inspect
 from types import WrapperDescriptorType
 
+from libc.stdint cimport int64_t
+from libc.string cimport memset
+
 from obtree.core.memory cimport Workspace
 from obtree.core.random cimport RandState
 from obtree.core.types cimport ABI_VERSION as _ABI_VERSION
@@ -37,8 +40,12 @@ cdef class Splitter:
     needs_rows = False
     #: Whether ``max_features`` may exceed the number of features.
     max_features_unbounded = False
-    #: Whether ``bootstrap="auto"`` draws a bootstrap for each tree of a forest.
+    #: Whether ``bootstrap="auto"`` draws a bootstrap for each tree of a forest: True, False,
+    #: or "regression" for True in regression only.
     prefers_bootstrap = True
+    #: Names of what the splitter counts while a tree grows, in `counters`; the estimator
+    #: shows the sums over its trees as ``splitter_stats_``.
+    counter_names = ()
 
     @classmethod
     def _parameter_names(cls):
@@ -108,6 +115,8 @@ cdef class Splitter:
         self.view = view
         self.criterion = criterion
         self.settings = settings
+        self.counters = <int64_t*>workspace.take(len(self.counter_names), sizeof(int64_t))
+        memset(self.counters, 0, len(self.counter_names) * sizeof(int64_t))
         return 0
 
     cdef int begin_tree(self, RandState* rng) except -1 nogil:

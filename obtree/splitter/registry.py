@@ -4,6 +4,7 @@ from obtree.core.names import unknown_name
 from obtree.splitter.axis import AxisSplitter
 from obtree.splitter.axis_random import AxisRandomSplitter
 from obtree.splitter.base import Splitter
+from obtree.splitter.co2 import CO2Splitter
 from obtree.splitter.conic import ConicSplitter
 from obtree.splitter.discriminant import DiscriminantSplitter
 from obtree.splitter.oc1 import OC1Splitter
@@ -13,6 +14,7 @@ from obtree.splitter.two_probe import TwoProbeSplitter
 _SPLITTERS = {
     "axis": AxisSplitter,
     "axis_random": AxisRandomSplitter,
+    "co2": CO2Splitter,
     "oc1": OC1Splitter,
     "discriminant": DiscriminantSplitter,
     "conic": ConicSplitter,

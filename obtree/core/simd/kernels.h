@@ -171,6 +171,29 @@ typedef struct {
     ptrdiff_t (*split_rows)(const void *codes, int32_t width, ptrdiff_t stride, uint32_t cut,
                             int32_t *rows, ptrdiff_t n, int32_t *spare);
 
+    /* Rows of float32, `stride` apart: a multiple of eight, padded with zeros.
+     * dot_rows: out[p] = sum over k of x[p * stride + k] * w[k], for p < n.
+     * add_rows: out[k] = sum over i < n of factor[i] * x[at[i] * stride + k], k < stride.
+     * exp_differences: out[k] = exp(x[k] - top), where no x[k] is above top. */
+    void (*dot_rows)(const float *x, ptrdiff_t stride, ptrdiff_t n, const float *w, float *out);
+    void (*add_rows)(const float *x, ptrdiff_t stride, const int32_t *at, const float *factor,
+                     ptrdiff_t n, float *out);
+    void (*exp_differences)(const float *x, ptrdiff_t n, float top, float *out);
+
+    /* add_moments: with d = x[p * n_columns + k] - origin[k], for p < n and k < n_columns,
+     * sum[k] += weight[p] * d and squares[k] += weight[p] * d * d.
+     * centre_row: out[k] = (x[column[k]] - origin[k] - mean[k]) * scale[k], k < n_columns;
+     * column NULL: x[k]. */
+    void (*add_moments)(const float *x, ptrdiff_t n, ptrdiff_t n_columns, const float *origin,
+                        const double *weight, double *sum, double *squares);
+    void (*centre_row)(const float *x, const int32_t *column, ptrdiff_t n_columns,
+                       const float *origin, const float *mean, const float *scale, float *out);
+
+    /* One step of Adam (Kingma and Ba, 2015): moments m and v forget at 0.9 and 0.99, and
+     * w[k] -= rate * m[k] / (sqrt(v[k] * lift) + 1e-6), for k < n. */
+    void (*move_weights)(float *w, float *m, float *v, const float *gradient, ptrdiff_t n,
+                         float rate, float lift);
+
     /* found[r] = slot of the leaf that row r of a block reaches. Every row takes n_sure
      * steps before any is looked at. `scratch` holds 3 * (n_rows + 16). Narrow nodes take a block
      * of OBTREE_KEY_GROUPS, wide ones of OBTREE_FLOAT_ROWS. */

@@ -12,6 +12,7 @@
 #include "scores.h"
 #include "sort.h"
 #include "steps.h"
+#include "stump.h"
 #include "tables.h"
 #include "traverse.h"
 #include "planes.h"
@@ -41,6 +42,12 @@ const obtree_kernels OBTREE_JOIN(obtree_kernels_, OBTREE_TARGET) = {
     .find_steps = find_steps,
     .add_column = add_column,
     .split_rows = split_rows,
+    .dot_rows = dot_rows,
+    .add_rows = add_rows,
+    .exp_differences = exp_differences,
+    .add_moments = add_moments,
+    .centre_row = centre_row,
+    .move_weights = move_weights,
     .traverse_narrow = traverse_narrow,
     .traverse_wide = traverse_wide,
     .traverse_planes = traverse_planes,

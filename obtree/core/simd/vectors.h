@@ -1,4 +1,4 @@
-/* Four doubles, or eight integers, handled as one.
+/* Four doubles, eight floats or eight integers, handled as one.
  *
  * GCC and Clang turn these into the widest registers of the target; other compilers
  * get loops. Lane by lane the arithmetic is the same everywhere.
@@ -6,11 +6,14 @@
 #if defined(__GNUC__) || defined(__clang__)
 
 typedef double vec4 __attribute__((vector_size(32)));
+typedef float vec8f __attribute__((vector_size(32)));
 typedef int32_t vec8i __attribute__((vector_size(32)));
 
 #define OBTREE_ADD4(a, b) (a) = (a) + (b)
 #define OBTREE_ADD_PRODUCT4(a, b, c) (a) = (a) + (b) * (c)
 #define OBTREE_PRODUCT4(a, b, c) (a) = (b) * (c)
+#define OBTREE_ADD_PRODUCT8(a, b, c) (a) = (a) + (b) * (c)
+#define OBTREE_SET8(a, value) (a) = (vec8f){0} + (value)
 #define OBTREE_LANE(a, k) (a)[k]
 #define OBTREE_COUNT_BELOW8(count, keys, key) (count) = (count) - ((keys) < (key))
 #define OBTREE_UNROLL _Pragma("GCC unroll 4")
@@ -47,6 +50,9 @@ typedef struct {
     double lane[4];
 } vec4;
 typedef struct {
+    float lane[8];
+} vec8f;
+typedef struct {
     int32_t lane[8];
 } vec8i;
 
@@ -60,6 +66,12 @@ typedef struct {
 #define OBTREE_ADD_PRODUCT4(a, b, c)                                                             \
     for (int k_ = 0; k_ < 4; ++k_)                                                               \
     (a).lane[k_] += (b).lane[k_] * (c).lane[k_]
+#define OBTREE_ADD_PRODUCT8(a, b, c)                                                             \
+    for (int k_ = 0; k_ < 8; ++k_)                                                               \
+    (a).lane[k_] += (b).lane[k_] * (c).lane[k_]
+#define OBTREE_SET8(a, value)                                                                    \
+    for (int k_ = 0; k_ < 8; ++k_)                                                               \
+    (a).lane[k_] = (value)
 #define OBTREE_COUNT_BELOW8(count, keys, key)                                                    \
     for (int k_ = 0; k_ < 8; ++k_)                                                               \
     (count).lane[k_] += (keys).lane[k_] < (key).lane[k_]

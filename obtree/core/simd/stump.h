@@ -1,0 +1,155 @@
+/* Sums over rows of float32, for hyperplanes that are moved step by step.
+ *
+ * Rows are `stride` floats apart, a multiple of eight, and padded with zeros. A sum over the
+ * columns of a row goes into eight partial sums (column k into sum k mod 8) that are folded
+ * in halves; a sum over rows is taken row after row for each column.
+ */
+
+static float fold8(vec8f sums)
+{
+    return ((OBTREE_LANE(sums, 0) + OBTREE_LANE(sums, 4)) +
+            (OBTREE_LANE(sums, 2) + OBTREE_LANE(sums, 6))) +
+           ((OBTREE_LANE(sums, 1) + OBTREE_LANE(sums, 5)) +
+            (OBTREE_LANE(sums, 3) + OBTREE_LANE(sums, 7)));
+}
+
+static void dot_rows(const float *restrict x, ptrdiff_t stride, ptrdiff_t n,
+                     const float *restrict w, float *restrict out)
+{
+    const vec8f zero = {0};
+    ptrdiff_t p = 0;
+    /* Four rows at a time, since each sum has to wait for itself. */
+    for (; p + 4 <= n; p += 4) {
+        const float *row = x + p * stride;
+        vec8f a = zero, b = zero, c = zero, d = zero, weight, cells;
+        for (ptrdiff_t k = 0; k < stride; k += 8) {
+            OBTREE_LOAD(weight, w + k);
+            OBTREE_LOAD(cells, row + k);
+            OBTREE_ADD_PRODUCT8(a, cells, weight);
+            OBTREE_LOAD(cells, row + stride + k);
+            OBTREE_ADD_PRODUCT8(b, cells, weight);
+            OBTREE_LOAD(cells, row + 2 * stride + k);
+            OBTREE_ADD_PRODUCT8(c, cells, weight);
+            OBTREE_LOAD(cells, row + 3 * stride + k);
+            OBTREE_ADD_PRODUCT8(d, cells, weight);
+        }
+        out[p] = fold8(a);
+        out[p + 1] = fold8(b);
+        out[p + 2] = fold8(c);
+        out[p + 3] = fold8(d);
+    }
+    for (; p < n; ++p) {
+        vec8f a = zero, weight, cells;
+        for (ptrdiff_t k = 0; k < stride; k += 8) {
+            OBTREE_LOAD(weight, w + k);
+            OBTREE_LOAD(cells, x + p * stride + k);
+            OBTREE_ADD_PRODUCT8(a, cells, weight);
+        }
+        out[p] = fold8(a);
+    }
+}
+
+static void add_rows(const float *restrict x, ptrdiff_t stride, const int32_t *restrict at,
+                     const float *restrict factor, ptrdiff_t n, float *restrict out)
+{
+    ptrdiff_t k = 0;
+    vec8f a, b, c, d, f, cells;
+    for (; k + 32 <= stride; k += 32) {
+        memset(&a, 0, sizeof(a));
+        b = c = d = a;
+        for (ptrdiff_t i = 0; i < n; ++i) {
+            const float *row = x + at[i] * stride + k;
+            OBTREE_SET8(f, factor[i]);
+            OBTREE_LOAD(cells, row);
+            OBTREE_ADD_PRODUCT8(a, cells, f);
+            OBTREE_LOAD(cells, row + 8);
+            OBTREE_ADD_PRODUCT8(b, cells, f);
+            OBTREE_LOAD(cells, row + 16);
+            OBTREE_ADD_PRODUCT8(c, cells, f);
+            OBTREE_LOAD(cells, row + 24);
+            OBTREE_ADD_PRODUCT8(d, cells, f);
+        }
+        OBTREE_STORE(out + k, a);
+        OBTREE_STORE(out + k + 8, b);
+        OBTREE_STORE(out + k + 16, c);
+        OBTREE_STORE(out + k + 24, d);
+    }
+    for (; k < stride; k += 8) {
+        memset(&a, 0, sizeof(a));
+        for (ptrdiff_t i = 0; i < n; ++i) {
+            OBTREE_SET8(f, factor[i]);
+            OBTREE_LOAD(cells, x + at[i] * stride + k);
+            OBTREE_ADD_PRODUCT8(a, cells, f);
+        }
+        OBTREE_STORE(out + k, a);
+    }
+}
+
+/* exp(x) for x <= 0, to a few units in the last place, by the same steps everywhere. */
+static inline float exp_below(float x)
+{
+    const float clipped = x > -87.0f ? x : -87.0f;
+    const int32_t whole = (int32_t)(clipped * 1.44269504f - 0.5f);
+    const float n = (float)whole;
+    const float f = (clipped - n * 0.693359375f) + n * 2.12194440e-4f;
+    float value = 1.9875691500e-4f;
+    uint32_t bits = (uint32_t)(whole + 127) << 23;
+    float power;
+    value = value * f + 1.3981999507e-3f;
+    value = value * f + 8.3334519073e-3f;
+    value = value * f + 4.1665795894e-2f;
+    value = value * f + 1.6666665459e-1f;
+    value = value * f + 5.0000001201e-1f;
+    value = value * f * f + f + 1.0f;
+    memcpy(&power, &bits, sizeof power);
+    return value * power;
+}
+
+static void exp_differences(const float *restrict x, ptrdiff_t n, float top, float *restrict out)
+{
+    for (ptrdiff_t k = 0; k < n; ++k) {
+        out[k] = exp_below(x[k] - top);
+    }
+}
+
+static void add_moments(const float *restrict x, ptrdiff_t n, ptrdiff_t n_columns,
+                        const float *restrict origin, const double *restrict weight,
+                        double *restrict sum, double *restrict squares)
+{
+    for (ptrdiff_t p = 0; p < n; ++p) {
+        const float *restrict row = x + p * n_columns;
+        const double w = weight[p];
+        for (ptrdiff_t k = 0; k < n_columns; ++k) {
+            const double d = (double)(row[k] - origin[k]);
+            const double wd = w * d;
+            sum[k] += wd;
+            squares[k] += wd * d;
+        }
+    }
+}
+
+static void centre_row(const float *restrict x, const int32_t *restrict column, ptrdiff_t n_columns,
+                       const float *restrict origin, const float *restrict mean,
+                       const float *restrict scale, float *restrict out)
+{
+    if (column == NULL) {
+        for (ptrdiff_t k = 0; k < n_columns; ++k) {
+            out[k] = ((x[k] - origin[k]) - mean[k]) * scale[k];
+        }
+        return;
+    }
+    for (ptrdiff_t k = 0; k < n_columns; ++k) {
+        out[k] = ((x[column[k]] - origin[k]) - mean[k]) * scale[k];
+    }
+}
+
+static void move_weights(float *restrict w, float *restrict m, float *restrict v,
+                         const float *restrict gradient, ptrdiff_t n, float rate, float lift)
+{
+    for (ptrdiff_t k = 0; k < n; ++k) {
+        const float g = gradient[k];
+        m[k] = 0.9f * m[k] + 0.1f * g;
+        v[k] = 0.99f * v[k] + 0.01f * (g * g);
+        w[k] -= rate * m[k] / (sqrtf(v[k] * lift) + 1e-6f);
+    }
+}

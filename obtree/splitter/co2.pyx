@@ -1,0 +1,321 @@
+"""Continuously optimised oblique splits: CO2 (Norouzi, Collins, Fleet and Kohli, 2015).
+
+A node starts from the best of a few axis splits and follows the gradient of a continuous
+bound on the loss of the split (``stump.pyx``). Where the random start decides which
+optimum is found, trees differ without being shown different rows.
+
+Departures from the paper. Each node is centred and scaled by itself (``stump_node.pyx``),
+so that one setting of radius and step serves all data. The plane that the bound leads to is
+kept as it is in classification: its margin is what generalises, and neither choosing the
+threshold anew nor preferring an axis split of larger gain on the training rows makes better
+forests. In regression the plane must gain at least what the axis split does. When one side
+is empty, the axis split is taken.
+"""
+
+import numbers
+
+from libc.math cimport INFINITY, fabs, sqrt
+from libc.stdint cimport uint32_t
+
+from obtree.core.memory cimport Workspace
+from obtree.core.names import unknown_name
+from obtree.core.random cimport RandState
+from obtree.core.sort cimport make_word
+from obtree.core.types cimport FOUND, LEAF, feature_t, idx_t, w_t
+from obtree.criterion.base cimport Criterion, Cut, is_allowed
+from obtree.data.dataset cimport DataView
+from obtree.data.project cimport project_rows
+from obtree.splitter.axis cimport AxisSplitter
+from obtree.splitter.base cimport NodeTask, SplitResult, Splitter, SplitSettings
+from obtree.splitter.stump cimport (
+    Batch,
+    Stump,
+    StumpLoss,
+    fit_leaves,
+    move_stump,
+    reset_stump,
+    take_stump,
+)
+from obtree.splitter.stump_node cimport StumpNode
+
+cdef enum:
+    START_ROWS = 2048         # rows that the first leaves are fitted to
+    SMALL_STEPS = 8           # steps between looks at the loss, where all rows are one batch
+    MAX_HALVINGS = 4          # of the step
+
+cdef double LEAF_RATE = 0.1
+
+PRESETS = {
+    "fast": {"nu": 100.0, "learning_rate": 0.1, "n_epochs": 5, "min_steps": 40},
+    "full": {"nu": 100.0, "learning_rate": 0.05, "n_epochs": 20, "min_steps": 40},
+}
+
+
+def _check_number(name, value, kind, low, expected):
+    """Refuse a parameter that is not a number of its kind, or not above its bound."""
+    good = isinstance(value, kind) and not isinstance(value, bool)
+    if not good or not low <= value < float("inf") or value == 0:
+        raise ValueError(f"{name}={value!r} is not valid; expected {expected}")
+
+
+cdef class CO2Splitter(Splitter):
+    """Hyperplane found by descending a continuous bound on the loss.
+
+    Parameters
+    ----------
+    preset : {"full", "fast"}, default="full"
+        Values of the four parameters below: radius 100 for both, steps of 0.05 for 20
+        epochs, or of 0.1 for 5 epochs; at least 40 steps.
+    nu : float, default=None
+        Bound of the squared length of the weights, for rows of mean squared length 1. The
+        larger, the closer the bound is to the loss and the harder it is to descend.
+    learning_rate : float, default=None
+        Length of a step in each weight, as a share of the square root of `nu`.
+    n_epochs : int, default=None
+        Most passes over the rows of a node; fewer when the bound no longer falls.
+    min_steps : int, default=None
+        Least number of steps in a node, where epochs are shorter.
+    batch_size : int, default=100
+        Rows a step.
+    n_candidates : int, default=None
+        Features that the axis split to start from is the best of; None takes the
+        ``max_features`` of the tree or forest.
+    min_rows : int or "auto", default="auto"
+        Smaller nodes are split along an axis. "auto" is 200 where most of the node's
+        spread is in columns of two values, else 2.
+
+    Notes
+    -----
+    ``splitter_stats_`` of the estimator tells how many nodes were "optimised", and in how
+    many of them the axis split was taken since the plane had all rows on one side
+    ("collapsed", 2 to 11 % is normal) or, in regression, gained less ("rejected").
+    """
+
+    needs_rows = True
+    # Regression starts from the best split of all features, the same in every tree that sees
+    # the same rows.
+    prefers_bootstrap = "regression"
+    parameter_names = ("batch_size", "learning_rate", "min_rows", "min_steps", "n_candidates",
+                       "n_epochs", "nu", "preset")
+    counter_names = ("optimised", "collapsed", "rejected")
+
+    cdef readonly object preset, nu, learning_rate, n_epochs, min_steps, n_candidates, min_rows
+    cdef readonly object batch_size
+    cdef double _nu
+    cdef double _rate
+    cdef idx_t _n_epochs, _min_steps, _batch_size, _min_rows
+    cdef AxisSplitter _axis
+    cdef SplitSettings _axis_settings
+    cdef StumpNode _node
+    cdef Stump _stump
+    cdef double* _counts
+    cdef double* _projection
+
+    def __init__(self, *, preset="full", nu=None, learning_rate=None, n_epochs=None,
+                 min_steps=None, batch_size=100, n_candidates=None, min_rows="auto"):
+        if not isinstance(preset, str) or preset not in PRESETS:
+            raise ValueError(unknown_name("preset", preset, PRESETS))
+        self.preset = preset
+        self.nu = nu
+        self.learning_rate = learning_rate
+        self.n_epochs = n_epochs
+        self.min_steps = min_steps
+        self.batch_size = batch_size
+        self.n_candidates = n_candidates
+        self.min_rows = min_rows
+        chosen = self.settings_in_use()
+        for name in ("nu", "learning_rate"):
+            _check_number(name, chosen[name], numbers.Real, 0, "a number above 0")
+        for name in ("n_epochs", "min_steps"):
+            _check_number(name, chosen[name], numbers.Integral, 1, "an integer >= 1")
+        _check_number("batch_size", batch_size, numbers.Integral, 1, "an integer >= 1")
+        if n_candidates is not None:
+            _check_number("n_candidates", n_candidates, numbers.Integral, 1,
+                          "None or an integer >= 1")
+        if not isinstance(min_rows, str) or min_rows != "auto":
+            _check_number("min_rows", min_rows, numbers.Integral, 2, "'auto' or an integer >= 2")
+        self._nu = chosen["nu"]
+        self._rate = chosen["learning_rate"] * sqrt(self._nu)
+        self._n_epochs = min(chosen["n_epochs"], 2**31)
+        self._min_steps = min(chosen["min_steps"], 2**31)
+        self._batch_size = min(batch_size, 2**31)
+        self._min_rows = -1 if isinstance(min_rows, str) else min(min_rows, 2**31)
+
+    def settings_in_use(self):
+        """The preset's numbers, with those given to the splitter in their place."""
+        given = {name: getattr(self, name) for name in PRESETS[self.preset]}
+        return {name: PRESETS[self.preset][name] if value is None else value
+                for name, value in given.items()}
+
+    cdef int bind(self, const DataView* view, Criterion criterion,
+                  const SplitSettings* settings, Workspace workspace) except -1:
+        cdef idx_t max_batch = min(view.n_samples, max(<idx_t>START_ROWS, self._batch_size))
+        Splitter.bind(self, view, criterion, settings, workspace)
+        self._axis_settings = settings[0]
+        if self.n_candidates is not None:
+            self._axis_settings.max_features = min(view.n_features, self.n_candidates)
+        self._axis = AxisSplitter()
+        self._axis.bind(view, criterion, &self._axis_settings, workspace)
+        self._node = StumpNode()
+        self._node.bind(view, criterion, workspace, max_batch)
+        take_stump(&self._stump, workspace, self._node.max_stride, self._node.max_slots,
+                   max_batch)
+        self._counts = <double*>workspace.take(2 * (self._node.max_slots + 1), sizeof(double))
+        self._projection = <double*>workspace.take(view.n_samples, sizeof(double))
+        return 0
+
+    cdef int begin_tree(self, RandState* rng) except -1 nogil:
+        self.rng = rng
+        self._axis.begin_tree(rng)
+        return 0
+
+    cdef int node_split(self, const NodeTask* task, SplitResult* out) except -1 nogil:
+        cdef feature_t feature
+        cdef double threshold
+        cdef idx_t k
+        if self._axis.node_split(task, out) != FOUND:
+            return LEAF
+        feature = out.plane.feature[0]
+        threshold = out.plane.threshold
+        if not self._node.measure(task) or task.n < self._find_min_rows():
+            return FOUND
+        k = self._find_column(feature)
+        if k < 0:
+            return FOUND
+        self.counters[0] += 1
+        self._node.load(self.rng, self._batch_size)
+        self._start_at(k, threshold)
+        self._descend()
+        if self.settings.stop[0]:
+            return LEAF
+        self._write_plane(out)
+        if self._accepts(task, out):
+            out.rank_cut = -1
+            out.plane.missing_left = False
+            return FOUND
+        out.plane.n_terms = 1
+        out.plane.feature[0] = feature
+        out.plane.weight[0] = 1.0
+        out.plane.threshold = threshold
+        return FOUND
+
+    cdef idx_t _find_min_rows(self) noexcept nogil:
+        """Rows from which a node is optimised.
+
+        Where most of the spread is in columns of two values, rows are corners of a cube: a
+        plane with a margin separates nearly any few of them, and means little.
+        """
+        if self._min_rows > 0:
+            return self._min_rows
+        return 200 if self._node.binary_share > 0.5 else 2
+
+    cdef idx_t _find_column(self, feature_t feature) noexcept nogil:
+        """Where the stump has a feature; -1 when it lacks it, values being missing."""
+        cdef idx_t k
+        for k in range(self._node.n_used):
+            if self._node.used[k] == feature:
+                return k
+        return -1
+
+    cdef void _start_at(self, idx_t k, double threshold) noexcept nogil:
+        """Set the stump to an axis split, and its leaves to what they hold then."""
+        cdef double length = 0.3 * sqrt(self._nu)
+        cdef Batch batch
+        self._stump.n_outputs = self._node.n_outputs
+        self._stump.is_class = self._node.is_class
+        self._stump.first = self._node.first
+        self._stump.stride = self._node.stride
+        self._stump.nu = <float>self._nu
+        reset_stump(&self._stump)
+        self._stump.w[k] = <float>length
+        self._stump.bias = <float>(
+            length * ((threshold - self._node.origin[k]) - self._node.mean[k]) * self._node.scale[k]
+        )
+        self._node.take_batch(0, min(self._node.n, <idx_t>START_ROWS), &batch)
+        fit_leaves(&self._stump, &batch, self._counts)
+
+    cdef void _descend(self) noexcept nogil:
+        """Steps over the batches, epoch after epoch.
+
+        The step is halved after two epochs without progress; when that has happened often
+        enough to matter no more, it is time to stop.
+        """
+        cdef idx_t n = self._node.n
+        cdef idx_t n_batches = (n + self._batch_size - 1) // self._batch_size
+        cdef idx_t n_epochs = max(self._n_epochs, (self._min_steps + n_batches - 1) // n_batches)
+        cdef idx_t patience = SMALL_STEPS if n_batches == 1 else 1
+        cdef idx_t epoch, b, n_bad = 0, n_halved = 0
+        cdef double rate = self._rate, best = INFINITY
+        cdef StumpLoss sums
+        cdef Batch batch
+        sums.weight = sums.surrogate = sums.loss = 0.0
+        for epoch in range(1, n_epochs + 1):
+            if self.settings.stop[0]:
+                return
+            for b in range(n_batches):
+                self._node.take_batch(b * n // n_batches, (b + 1) * n // n_batches, &batch)
+                move_stump(&self._stump, &batch, <float>rate, <float>LEAF_RATE, &sums)
+            if epoch % patience != 0:
+                continue
+            if sums.surrogate / sums.weight < best:
+                best = sums.surrogate / sums.weight
+                n_bad = 0
+            else:
+                n_bad += 1
+            sums.weight = sums.surrogate = sums.loss = 0.0
+            if n_bad == 2:
+                rate *= 0.5
+                n_bad = 0
+                n_halved += 1
+                if n_halved == MAX_HALVINGS:
+                    return
+
+    cdef void _write_plane(self, SplitResult* out) noexcept nogil:
+        """The stump's plane in the features' own units."""
+        cdef double threshold = self._stump.bias, weight
+        cdef idx_t k, n_terms = 0
+        for k in range(self._node.n_used):
+            weight = <double>self._stump.w[k] * <double>self._node.scale[k]
+            if weight == 0.0:
+                continue
+            out.plane.feature[n_terms] = self._node.used[k]
+            out.plane.weight[n_terms] = weight
+            threshold += weight * (<double>self._node.origin[k] + <double>self._node.mean[k])
+            n_terms += 1
+        out.plane.n_terms = n_terms
+        out.plane.threshold = threshold
+
+    cdef bint _accepts(self, const NodeTask* task, SplitResult* out) except -1 nogil:
+        """Whether both sides are large enough and, in regression, better than the start."""
+        cdef idx_t p, n_left = 0, n_right
+        cdef w_t left = 0.0, right = 0.0
+        cdef Cut cut
+        project_rows(self.view, &out.plane, task.rows, task.n, self._projection)
+        for p in range(task.n):
+            if self._projection[p] <= out.plane.threshold:
+                n_left += 1
+                left += task.weight[task.rows[p]]
+            else:
+                right += task.weight[task.rows[p]]
+        if (n_left == 0 or n_left == task.n
+                or not is_allowed(&task.limits, n_left, task.n - n_left, left, right)):
+            self.counters[1] += 1
+            return False
+        if self._node.is_class:
+            return True
+        n_right = n_left
+        n_left = 0
+        for p in range(task.n):
+            if self._projection[p] <= out.plane.threshold:
+                self._axis.words[n_left] = make_word(0, <uint32_t>p)
+                n_left += 1
+            else:
+                self._axis.words[n_right] = make_word(1, <uint32_t>p)
+                n_right += 1
+        cut.score = -INFINITY
+        self.criterion.scan(self._axis.words, task.n, &task.limits, &cut)
+        # Both may part the rows in the same way: that is no reason to decide by rounding.
+        if cut.score < self._axis.best_score - 1e-9 * fabs(self._axis.best_score):
+            self.counters[2] += 1
+            return False
+        return True

@@ -1,0 +1,205 @@
+"""The continuous bound of CO2 on the loss of a split, and gradient steps on it.
+
+Norouzi, Collins, Fleet and Kohli, "CO2 forest" (2015). For a row x with score s = w.x - b
+and losses l0, l1 in the left and the right leaf, equation 5 bounds the loss of the split:
+
+    [s < 0] l0 + [s >= 0] l1  <=  max(-s + l0, s + l1) - |s|
+
+It is not flat in s only for rows on the side that is worse for them by more than 2 |s|.
+Losses are equation 3 (classes) or equation 4 (numbers), summed over outputs.
+
+Departures from the paper: steps have Adam's two moments instead of one, for w, b and the
+leaves alike, and the tangent of the concave part, which the paper renews after some epochs,
+is that of the current plane. After each step w returns to the ball |w|^2 <= nu
+(equation 9), and the bias shrinks with it, so that the plane itself stays.
+"""
+
+from libc.math cimport log, sqrt
+from libc.stdint cimport int32_t
+from libc.string cimport memset
+
+from obtree.core.dispatch cimport kernels
+from obtree.core.memory cimport Workspace
+from obtree.core.types cimport idx_t
+
+
+cdef int take_stump(Stump* stump, Workspace workspace, idx_t max_stride, idx_t max_slots,
+                    idx_t max_batch) except -1:
+    stump.w = <float*>workspace.take(max_stride, sizeof(float))
+    stump.grad = <float*>workspace.take(max_stride, sizeof(float))
+    stump.m = <float*>workspace.take(max_stride, sizeof(float))
+    stump.v = <float*>workspace.take(max_stride, sizeof(float))
+    stump.theta = <float*>workspace.take(2 * max_slots, sizeof(float))
+    stump.share = <float*>workspace.take(2 * max_slots, sizeof(float))
+    stump.table = <float*>workspace.take(2 * max_slots, sizeof(float))
+    stump.hits = <float*>workspace.take(2 * max_slots, sizeof(float))
+    stump.theta_m = <float*>workspace.take(2 * max_slots, sizeof(float))
+    stump.theta_v = <float*>workspace.take(2 * max_slots, sizeof(float))
+    stump.score = <float*>workspace.take(max_batch, sizeof(float))
+    stump.at = <int32_t*>workspace.take(max_batch, sizeof(int32_t))
+    stump.factor = <float*>workspace.take(max_batch, sizeof(float))
+    return 0
+
+
+cdef void reset_stump(Stump* stump) noexcept nogil:
+    cdef idx_t n_slots = stump.first[stump.n_outputs]
+    memset(stump.w, 0, stump.stride * sizeof(float))
+    memset(stump.m, 0, stump.stride * sizeof(float))
+    memset(stump.v, 0, stump.stride * sizeof(float))
+    memset(stump.theta_m, 0, 2 * n_slots * sizeof(float))
+    memset(stump.theta_v, 0, 2 * n_slots * sizeof(float))
+    stump.bias = 0.0
+    stump.bias_m = 0.0
+    stump.bias_v = 0.0
+    stump.decay_m = 1.0
+    stump.decay_v = 1.0
+
+
+cdef void fit_leaves(Stump* stump, const Batch* batch, double* counts) noexcept nogil:
+    cdef idx_t n_slots = stump.first[stump.n_outputs]
+    cdef idx_t p, k, b, s
+    cdef double weight
+    cdef double* leaf
+    memset(counts, 0, 2 * (n_slots + 1) * sizeof(double))
+    kernels().dot_rows(batch.x, stump.stride, batch.n, stump.w, stump.score)
+    for p in range(batch.n):
+        leaf = counts + (n_slots + 1 if stump.score[p] >= stump.bias else 0)
+        weight = batch.weight[p]
+        leaf[n_slots] += weight
+        for k in range(stump.n_outputs):
+            if stump.is_class:
+                leaf[batch.slot[p * stump.n_outputs + k]] += weight
+            else:
+                leaf[k] += weight * batch.y[p * stump.n_outputs + k]
+    for b in range(2):
+        leaf = counts + b * (n_slots + 1)
+        for k in range(stump.n_outputs):
+            if not stump.is_class:
+                weight = max(leaf[n_slots], 1e-300)
+                stump.theta[b * n_slots + k] = <float>(leaf[k] / weight)
+                continue
+            weight = leaf[n_slots] + 0.5 * (stump.first[k + 1] - stump.first[k])
+            for s in range(stump.first[k], stump.first[k + 1]):
+                stump.theta[b * n_slots + s] = <float>log((leaf[s] + 0.5) / weight)
+
+
+cdef void tabulate_losses(Stump* stump) noexcept nogil:
+    """Probabilities of the classes in either leaf, and their losses (equation 3)."""
+    cdef idx_t n_slots = stump.first[stump.n_outputs]
+    cdef idx_t b, s, k, n, base
+    cdef float* theta
+    cdef float* share
+    cdef float top, total, level
+    for b in range(2):
+        for k in range(stump.n_outputs):
+            base = b * n_slots + stump.first[k]
+            theta = stump.theta + base
+            share = stump.share + base
+            n = stump.first[k + 1] - stump.first[k]
+            top = theta[0]
+            for s in range(1, n):
+                top = max(top, theta[s])
+            kernels().exp_differences(theta, n, top, share)
+            total = 0.0
+            for s in range(n):
+                total += share[s]
+            level = top + <float>log(total)
+            for s in range(n):
+                share[s] /= total
+                stump.table[base + s] = level - theta[s]
+
+
+cdef idx_t judge_batch(Stump* stump, const Batch* batch, StumpLoss* sums) noexcept nogil:
+    cdef idx_t n_slots = stump.first[stump.n_outputs]
+    cdef idx_t n_outputs = stump.n_outputs
+    cdef idx_t p, k, branch, n_active = 0
+    cdef float s, low, high, weight
+    cdef double surrogate = 0.0, loss = 0.0, total = 0.0
+    cdef float served[2]
+    cdef float* hits
+    if stump.is_class:
+        tabulate_losses(stump)
+    kernels().dot_rows(batch.x, stump.stride, batch.n, stump.w, stump.score)
+    memset(stump.hits, 0, 2 * n_slots * sizeof(float))
+    served[0] = served[1] = 0.0
+    for p in range(batch.n):
+        s = stump.score[p] - stump.bias
+        weight = batch.weight[p]
+        if stump.is_class:
+            low = high = 0.0
+            for k in range(n_outputs):
+                low += stump.table[batch.slot[p * n_outputs + k]]
+                high += stump.table[n_slots + batch.slot[p * n_outputs + k]]
+        else:
+            low = square_distance(stump.theta, batch.y + p * n_outputs, n_outputs)
+            high = square_distance(stump.theta + n_slots, batch.y + p * n_outputs, n_outputs)
+        # The leaf that the maximum takes, and the row's pull when it is not in that leaf.
+        branch = 0 if low - s >= high + s else 1
+        stump.at[n_active] = <int32_t>p
+        stump.factor[n_active] = -2 * weight if branch == 0 else 2 * weight
+        n_active += (s >= 0) == (branch == 0)
+        total += weight
+        # With the sign of s known, rounding cannot bring the bound below the loss.
+        if s >= 0:
+            loss += weight * high
+            surrogate += weight * max(low - 2 * s, high)
+        else:
+            loss += weight * low
+            surrogate += weight * max(low, high + 2 * s)
+        served[branch] += weight
+        hits = stump.hits + branch * n_slots
+        if stump.is_class:
+            for k in range(n_outputs):
+                hits[batch.slot[p * n_outputs + k]] -= weight
+        else:
+            for k in range(n_outputs):
+                hits[k] -= 2 * weight * batch.y[p * n_outputs + k]
+    for branch in range(2):
+        for k in range(branch * n_slots, (branch + 1) * n_slots):
+            if stump.is_class:
+                stump.hits[k] += served[branch] * stump.share[k]
+            else:
+                stump.hits[k] += 2 * served[branch] * stump.theta[k]
+    sums.weight += total
+    sums.surrogate += surrogate
+    sums.loss += loss
+    return n_active
+
+
+cdef inline float square_distance(const float* a, const float* b, idx_t n) noexcept nogil:
+    cdef float total = 0.0
+    cdef idx_t k
+    for k in range(n):
+        total += (a[k] - b[k]) * (a[k] - b[k])
+    return total
+
+
+cdef void move_stump(Stump* stump, const Batch* batch, float rate, float leaf_rate,
+                     StumpLoss* sums) noexcept nogil:
+    cdef idx_t n_slots = stump.first[stump.n_outputs]
+    cdef idx_t k, n_active
+    cdef double before = sums.weight
+    cdef float inverse, norm, shrink, lift, bias_grad = 0.0
+    n_active = judge_batch(stump, batch, sums)
+    inverse = <float>(1.0 / (sums.weight - before))
+    for k in range(n_active):
+        stump.factor[k] *= inverse
+        bias_grad -= stump.factor[k]
+    for k in range(2 * n_slots):
+        stump.hits[k] *= inverse
+    stump.decay_m *= <float>0.9
+    stump.decay_v *= <float>0.99
+    lift = 1 / (1 - stump.decay_v)
+    rate /= 1 - stump.decay_m
+    leaf_rate /= 1 - stump.decay_m
+    kernels().add_rows(batch.x, stump.stride, stump.at, stump.factor, n_active, stump.grad)
+    kernels().move_weights(stump.w, stump.m, stump.v, stump.grad, stump.stride, rate, lift)
+    kernels().move_weights(&stump.bias, &stump.bias_m, &stump.bias_v, &bias_grad, 1, rate, lift)
+    kernels().move_weights(stump.theta, stump.theta_m, stump.theta_v, stump.hits, 2 * n_slots,
+                           leaf_rate, lift)
+    kernels().dot_rows(stump.w, stump.stride, 1, stump.w, &norm)
+    if norm > stump.nu:
+        shrink = <float>sqrt(stump.nu / norm)
+        for k in range(stump.stride):
+            stump.w[k] *= shrink
+        stump.bias *= shrink

@@ -1,0 +1,65 @@
+# The rows of a node as a stump reads them: centred, scaled, shuffled, in batches.
+
+from libc.stdint cimport int32_t, uint32_t
+
+from obtree.core.memory cimport Workspace
+from obtree.core.random cimport RandState
+from obtree.core.types cimport X_t, feature_t, idx_t
+from obtree.criterion.base cimport Criterion
+from obtree.data.dataset cimport DataView
+from obtree.splitter.base cimport NodeTask
+from obtree.splitter.stump cimport Batch
+
+
+cdef class StumpNode:
+    cdef const DataView* view
+    cdef idx_t n_outputs
+    cdef bint is_class
+    cdef idx_t max_slots              # of any node
+    cdef idx_t max_stride
+    # The node that was loaded last.
+    cdef idx_t n
+    cdef idx_t n_used                 # columns that vary and that no row lacks
+    cdef idx_t stride
+    cdef feature_t* used              # (n_used) ascending
+    # A row of the stump is ((x - origin) - mean) * scale.
+    cdef X_t* origin                  # (n_used)
+    cdef float* mean                  # (n_used)
+    cdef float* scale                 # (n_used)
+    cdef double binary_share          # of the spread, in columns with two values
+    cdef idx_t* first                 # (n_outputs + 1) slots of each output
+    # Scratch.
+    cdef object _kept                 # owner of _codes or _targets
+    cdef const int32_t* _codes
+    cdef const double* _targets
+    cdef idx_t _max_rows              # rows that can be kept at once
+    cdef bint _is_kept                # whether all rows of the node are
+    cdef const NodeTask* _task
+    cdef double _weight
+    cdef feature_t* _complete
+    cdef uint32_t* _ranks
+    cdef X_t* _block
+    cdef double* _row_weight
+    cdef double* _sums
+    cdef double* _squares
+    cdef float* _x
+    cdef float* _weights
+    cdef int32_t* _slot
+    cdef float* _y
+    cdef int32_t* _order
+    cdef int32_t* _place
+    cdef int32_t* _known
+
+    cdef int bind(self, const DataView* view, Criterion criterion, Workspace workspace,
+                  idx_t batch_size) except -1
+    # Whether the node has columns to work with; `used` and what follows it are then known.
+    cdef bint measure(self, const NodeTask* task) noexcept nogil
+    # Prepare the rows of the measured node, in random order unless they make one batch.
+    cdef void load(self, RandState* rng, idx_t batch_size) noexcept nogil
+    # Rows [start, end), at most as many as `bind` was told; valid until the next call.
+    cdef void take_batch(self, idx_t start, idx_t end, Batch* batch) noexcept nogil
+    cdef void _shuffle(self, RandState* rng) noexcept nogil
+    cdef void _load_classes(self) noexcept nogil
+    cdef void _load_numbers(self) noexcept nogil
+    cdef void _centre_rows(self, idx_t start, idx_t end, float* x) noexcept nogil
+    cdef void _centre_sparse(self) noexcept nogil

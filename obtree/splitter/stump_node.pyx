@@ -1,0 +1,254 @@
+"""The rows of a node as a stump reads them.
+
+The node's mean is subtracted and columns are divided so that the mean squared length of a
+row is 1: bound, radius and step of CO2 then mean the same in every node, on data of any
+scale. For classes one number divides all columns, which leaves columns that hardly vary,
+such as the rim of an image, as small as they are (Letter 2.98 against 3.14 % wrong with 10
+trees, Pendigits 2.19 against 2.47); for numbers each column has its own (cpuact, RMSE 2.35
+against 2.99). Columns that are constant in the node, or that one of its rows lacks, are
+left out. Numbers to predict are standardised in the node.
+
+Rows are shuffled once and then taken in batches. Up to a few megabytes are kept centred;
+the batches of larger nodes are centred when they are taken.
+"""
+
+from libc.math cimport floor, sqrt
+from libc.stdint cimport int32_t, uint32_t
+from libc.string cimport memcpy, memset
+
+from obtree.core.dispatch cimport kernels
+from obtree.core.memory cimport Workspace
+from obtree.core.random cimport RandState, bounded
+from obtree.core.types cimport X_t, feature_t, idx_t, row_t
+from obtree.criterion.base cimport Criterion
+from obtree.data.dataset cimport DataView
+from obtree.data.node_rows cimport copy_rows, find_complete
+from obtree.splitter.base cimport NodeTask
+from obtree.splitter.stump cimport Batch
+
+cdef enum:
+    LANES = 8
+    BLOCK = 64                # rows read together
+    MAX_KEPT = 4194304        # cells of centred rows that are kept
+    SPARSE_LIMIT = 536870912  # cells: 2 GiB
+
+
+cdef class StumpNode:
+    """Scratch for the rows of a node; one for each worker."""
+
+    cdef int bind(self, const DataView* view, Criterion criterion, Workspace workspace,
+                  idx_t batch_size) except -1:
+        cdef idx_t n = view.n_samples, n_features = view.n_features
+        cdef const int32_t[:, ::1] codes
+        cdef const double[:, ::1] targets
+        self.view = view
+        self.is_class = hasattr(criterion, "classes")
+        self.n_outputs = criterion.n_outputs
+        if self.is_class:
+            self._kept, n_classes = criterion.classes()
+            codes = self._kept
+            self._codes = &codes[0, 0]
+            self.max_slots = self.n_outputs * n_classes.max()
+        else:
+            self._kept = criterion.targets()
+            targets = self._kept
+            self._targets = &targets[0, 0]
+            self.max_slots = self.n_outputs
+        self.max_stride = (n_features + LANES - 1) // LANES * LANES
+        self._max_rows = min(n, max(batch_size, MAX_KEPT // self.max_stride))
+        if view.X == NULL:
+            self._max_rows = n
+            if n * self.max_stride > SPARSE_LIMIT:
+                raise ValueError(
+                    f"splitter 'co2' works on dense copies of rows, and {n} x {n_features} "
+                    "sparse values would need more than 2 GiB for each thread; expected "
+                    "fewer columns (feature selection, projection) or a splitter of sparse "
+                    "directions"
+                )
+        self.first = <idx_t*>workspace.take(self.n_outputs + 1, sizeof(idx_t))
+        self.used = <feature_t*>workspace.take(n_features, sizeof(feature_t))
+        self.origin = <X_t*>workspace.take(n_features, sizeof(X_t))
+        self.mean = <float*>workspace.take(n_features, sizeof(float))
+        self.scale = <float*>workspace.take(n_features, sizeof(float))
+        self._complete = <feature_t*>workspace.take(n_features, sizeof(feature_t))
+        self._ranks = <uint32_t*>workspace.take(n, sizeof(uint32_t))
+        self._block = <X_t*>workspace.take(BLOCK * n_features, sizeof(X_t))
+        self._row_weight = <double*>workspace.take(BLOCK, sizeof(double))
+        self._sums = <double*>workspace.take(n_features, sizeof(double))
+        self._squares = <double*>workspace.take(n_features, sizeof(double))
+        self._x = <float*>workspace.take(self._max_rows * self.max_stride, sizeof(float))
+        self._weights = <float*>workspace.take(n, sizeof(float))
+        self._slot = <int32_t*>workspace.take(n * self.n_outputs, sizeof(int32_t))
+        self._y = <float*>workspace.take(n * self.n_outputs, sizeof(float))
+        self._order = <int32_t*>workspace.take(n, sizeof(int32_t))
+        self._place = <int32_t*>workspace.take(n, sizeof(int32_t))
+        self._known = <int32_t*>workspace.take(self.max_slots, sizeof(int32_t))
+        return 0
+
+    cdef bint measure(self, const NodeTask* task) noexcept nogil:
+        cdef idx_t n_complete, k, p, n_here, done = 0
+        cdef double mean, here, spread = 0.0, binary = 0.0
+        self._task = task
+        self.n = task.n
+        self.n_used = 0
+        self._weight = 0.0
+        n_complete = find_complete(self.view, task.rows, task.n, self._ranks, self._complete)
+        memset(self._sums, 0, n_complete * sizeof(double))
+        memset(self._squares, 0, n_complete * sizeof(double))
+        while done < task.n:
+            n_here = min(<idx_t>BLOCK, task.n - done)
+            copy_rows(self.view, task.rows + done, n_here, self._complete, n_complete,
+                      self._block)
+            if done == 0:
+                memcpy(self.origin, self._block, n_complete * sizeof(X_t))
+            for p in range(n_here):
+                self._row_weight[p] = task.weight[task.rows[done + p]]
+                self._weight += self._row_weight[p]
+            kernels().add_moments(self._block, n_here, n_complete, self.origin,
+                                  self._row_weight, self._sums, self._squares)
+            done += n_here
+        for k in range(n_complete):
+            mean = self._sums[k] / self._weight
+            here = self._squares[k] / self._weight - mean * mean
+            # Beyond this range float32 has no room, and a constant column has nothing to say.
+            if not 1e-60 < here < 1e60:
+                continue
+            self.used[self.n_used] = self._complete[k]
+            self.origin[self.n_used] = self.origin[k]
+            self.mean[self.n_used] = <float>mean
+            self._sums[self.n_used] = here
+            self.n_used += 1
+            spread += here
+            if self.view.columns[self._complete[k]].n_values <= 2:
+                binary += here
+        if self.n_used == 0:
+            return False
+        for k in range(self.n_used):
+            if not self.is_class:
+                spread = self._sums[k] * self.n_used
+            self.scale[k] = <float>(1.0 / sqrt(spread))
+        self.binary_share = binary / spread
+        self.stride = (self.n_used + LANES - 1) // LANES * LANES
+        return True
+
+    cdef void load(self, RandState* rng, idx_t batch_size) noexcept nogil:
+        cdef const NodeTask* task = self._task
+        cdef double unit
+        cdef idx_t p
+        for p in range(self.n):
+            self._order[p] = <int32_t>p
+        if self.n > batch_size:
+            self._shuffle(rng)
+        # A whole weight stands for so many rows; other weights are taken to be 1 on average.
+        unit = 1.0
+        for p in range(self.n):
+            if task.weight[task.rows[p]] != floor(task.weight[task.rows[p]]):
+                unit = self.n / self._weight
+                break
+        for p in range(self.n):
+            self._weights[p] = <float>(task.weight[task.rows[self._order[p]]] * unit)
+        if self.is_class:
+            self._load_classes()
+        else:
+            self._load_numbers()
+        self._is_kept = self.n <= self._max_rows
+        if self.view.X == NULL:
+            self._centre_sparse()
+        elif self._is_kept:
+            self._centre_rows(0, self.n, self._x)
+
+    cdef void _shuffle(self, RandState* rng) noexcept nogil:
+        cdef idx_t p, q
+        cdef int32_t kept
+        for p in range(self.n - 1, 0, -1):
+            q = bounded(rng, p + 1)
+            kept = self._order[p]
+            self._order[p] = self._order[q]
+            self._order[q] = kept
+
+    cdef void _load_classes(self) noexcept nogil:
+        """Number the classes that the node has, output after output."""
+        cdef idx_t n_outputs = self.n_outputs
+        cdef idx_t k, p, n_slots = 0
+        cdef int32_t code
+        self.first[0] = 0
+        for k in range(n_outputs):
+            memset(self._known, 0xFF, self.max_slots // n_outputs * sizeof(int32_t))
+            for p in range(self.n):
+                code = self._codes[self._task.rows[self._order[p]] * n_outputs + k]
+                if self._known[code] < 0:
+                    self._known[code] = <int32_t>n_slots
+                    n_slots += 1
+                self._slot[p * n_outputs + k] = self._known[code]
+            self.first[k + 1] = n_slots
+
+    cdef void _load_numbers(self) noexcept nogil:
+        cdef const NodeTask* task = self._task
+        cdef idx_t n_outputs = self.n_outputs
+        cdef idx_t k, p
+        cdef double origin, gap, mean, square, scale
+        cdef row_t row
+        self.first[0] = 0
+        for k in range(n_outputs):
+            origin = self._targets[task.rows[0] * n_outputs + k]
+            mean = 0.0
+            square = 0.0
+            for p in range(self.n):
+                row = task.rows[p]
+                mean += task.weight[row] * (self._targets[row * n_outputs + k] - origin)
+            mean = origin + mean / self._weight
+            for p in range(self.n):
+                row = task.rows[p]
+                gap = self._targets[row * n_outputs + k] - mean
+                square += task.weight[row] * gap * gap
+            scale = 1.0 / sqrt(square / self._weight) if square > 0.0 else 0.0
+            for p in range(self.n):
+                row = task.rows[self._order[p]]
+                self._y[p * n_outputs + k] = <float>(
+                    (self._targets[row * n_outputs + k] - mean) * scale
+                )
+            self.first[k + 1] = k + 1
+
+    cdef void _centre_rows(self, idx_t start, idx_t end, float* x) noexcept nogil:
+        cdef const DataView* view = self.view
+        cdef const X_t* row
+        cdef const feature_t* column = NULL if self.n_used == view.n_features else self.used
+        cdef idx_t p
+        for p in range(start, end):
+            row = view.X + self._task.rows[self._order[p]] * view.row_stride
+            if view.col_stride != 1:
+                copy_rows(view, self._task.rows + self._order[p], 1, self.used, self.n_used,
+                          self._block)
+                row = self._block
+                column = NULL
+            kernels().centre_row(row, column, self.n_used, self.origin, self.mean, self.scale, x)
+            memset(x + self.n_used, 0, (self.stride - self.n_used) * sizeof(float))
+            x += self.stride
+
+    cdef void _centre_sparse(self) noexcept nogil:
+        """All rows: sparse columns are spread out in the order of the rows."""
+        cdef idx_t p, n_here, done = 0
+        cdef float* x
+        for p in range(self.n):
+            self._place[self._order[p]] = <int32_t>p
+        while done < self.n:
+            n_here = min(<idx_t>BLOCK, self.n - done)
+            copy_rows(self.view, self._task.rows + done, n_here, self.used, self.n_used,
+                      self._block)
+            for p in range(n_here):
+                x = self._x + self._place[done + p] * self.stride
+                kernels().centre_row(self._block + p * self.n_used, NULL, self.n_used,
+                                     self.origin, self.mean, self.scale, x)
+                memset(x + self.n_used, 0, (self.stride - self.n_used) * sizeof(float))
+            done += n_here
+
+    cdef void take_batch(self, idx_t start, idx_t end, Batch* batch) noexcept nogil:
+        batch.n = end - start
+        batch.weight = self._weights + start
+        batch.slot = self._slot + start * self.n_outputs
+        batch.y = self._y + start * self.n_outputs
+        if self._is_kept:
+            batch.x = self._x + start * self.stride
+        else:
+            self._centre_rows(start, end, self._x)
+            batch.x = self._x

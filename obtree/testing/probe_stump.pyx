@@ -1,0 +1,179 @@
+"""Doors to the kernels of a moving stump, and to the stump itself."""
+
+import numpy as np
+
+from libc.stdint cimport int32_t
+
+from obtree.core.dispatch cimport kernels
+from obtree.core.memory cimport Workspace
+from obtree.core.types cimport idx_t
+from obtree.splitter cimport stump as stumps
+from obtree.splitter.stump cimport Batch, Stump, StumpLoss
+
+
+def pad_rows(X):
+    """Float32 rows with zeros up to a multiple of eight columns."""
+    X = np.asarray(X, dtype=np.float32)
+    out = np.zeros((len(X), (X.shape[1] + 7) // 8 * 8), dtype=np.float32)
+    out[:, :X.shape[1]] = X
+    return out
+
+
+def dot_rows(X, w):
+    """X @ w for padded rows."""
+    cdef const float[:, ::1] x = X
+    cdef const float[::1] weights = w
+    cdef float[::1] out = np.empty(len(X), dtype=np.float32)
+    kernels().dot_rows(&x[0, 0], x.shape[1], x.shape[0], &weights[0], &out[0])
+    return np.asarray(out)
+
+
+def add_rows(X, at, factor):
+    """factor @ X[at] for padded rows."""
+    cdef const float[:, ::1] x = X
+    cdef const int32_t[::1] rows = np.ascontiguousarray(at, dtype=np.int32)
+    cdef const float[::1] factors = np.ascontiguousarray(factor, dtype=np.float32)
+    cdef float[::1] out = np.empty(X.shape[1], dtype=np.float32)
+    kernels().add_rows(&x[0, 0], x.shape[1], &rows[0], &factors[0], len(at), &out[0])
+    return np.asarray(out)
+
+
+def exp_differences(x, float top):
+    """exp(x - top)."""
+    cdef const float[::1] values = np.ascontiguousarray(x, dtype=np.float32)
+    cdef float[::1] out = np.empty(len(x), dtype=np.float32)
+    kernels().exp_differences(&values[0], len(x), top, &out[0])
+    return np.asarray(out)
+
+
+def add_moments(X, origin, weight):
+    """Weighted sums of X - origin and of its square."""
+    cdef const float[:, ::1] x = X
+    cdef const float[::1] first = origin
+    cdef const double[::1] w = weight
+    cdef double[::1] total = np.zeros(X.shape[1])
+    cdef double[::1] squares = np.zeros(X.shape[1])
+    kernels().add_moments(&x[0, 0], x.shape[0], x.shape[1], &first[0], &w[0], &total[0],
+                          &squares[0])
+    return np.asarray(total), np.asarray(squares)
+
+
+def centre_row(x, column, origin, mean, scale):
+    """(x[column] - origin - mean) * scale; column may be None."""
+    cdef const float[::1] row = x
+    cdef const float[::1] first = origin
+    cdef const float[::1] middle = mean
+    cdef const float[::1] factor = scale
+    cdef const int32_t[::1] columns
+    cdef const int32_t* at = NULL
+    cdef float[::1] out = np.empty(len(origin), dtype=np.float32)
+    if column is not None:
+        columns = np.ascontiguousarray(column, dtype=np.int32)
+        at = &columns[0]
+    kernels().centre_row(&row[0], at, len(origin), &first[0], &middle[0], &factor[0],
+                         &out[0])
+    return np.asarray(out)
+
+
+def move_weights(w, m, v, gradient, float rate, float lift):
+    """One step; returns the new w, m and v."""
+    moved = [np.array(part, dtype=np.float32) for part in (w, m, v)]
+    cdef float[::1] weights = moved[0]
+    cdef float[::1] first = moved[1]
+    cdef float[::1] second = moved[2]
+    cdef const float[::1] slope = np.ascontiguousarray(gradient, dtype=np.float32)
+    kernels().move_weights(&weights[0], &first[0], &second[0], &slope[0], len(w), rate, lift)
+    return moved
+
+
+cdef class StumpProbe:
+    """A stump on given rows.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, n_columns)
+    y : ndarray of shape (n, n_outputs)
+        Integers: classes 0, 1, ... of each output. Floats: numbers.
+    weight : ndarray of shape (n,)
+    nu : float
+    """
+
+    cdef Stump _stump
+    cdef Batch _batch
+    cdef Workspace _workspace
+    cdef double* _counts
+    cdef object _kept
+    cdef idx_t _n_columns
+
+    def __init__(self, X, y, weight, nu):
+        x = pad_rows(X)
+        self._n_columns = np.shape(X)[1]
+        cdef const float[:, ::1] rows = x
+        w = np.ascontiguousarray(weight, dtype=np.float32)
+        cdef const float[::1] weights = w
+        self._workspace = Workspace()
+        self._stump.is_class = np.asarray(y).dtype.kind == "i"
+        self._stump.n_outputs = y.shape[1]
+        sizes = y.max(axis=0) + 1 if self._stump.is_class else np.ones(y.shape[1])
+        starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.intp)
+        cdef const idx_t[::1] first = starts
+        targets = np.ascontiguousarray(y + starts[:-1] if self._stump.is_class else y,
+                                       dtype=np.int32 if self._stump.is_class else np.float32)
+        cdef const int32_t[:, ::1] slot
+        cdef const float[:, ::1] numbers
+        if self._stump.is_class:
+            slot = targets
+            self._batch.slot = &slot[0, 0]
+        else:
+            numbers = targets
+            self._batch.y = &numbers[0, 0]
+        self._kept = x, w, starts, targets
+        self._stump.first = &first[0]
+        self._stump.stride = x.shape[1]
+        self._stump.nu = nu
+        stumps.take_stump(&self._stump, self._workspace, x.shape[1], starts[-1], len(x))
+        self._counts = <double*>self._workspace.take(2 * (starts[-1] + 1), sizeof(double))
+        self._batch.x = &rows[0, 0]
+        self._batch.weight = &weights[0]
+        self._batch.n = len(x)
+
+    def start(self, w, double bias):
+        """Set the plane, and the leaves to what they then hold."""
+        cdef idx_t k
+        stumps.reset_stump(&self._stump)
+        for k in range(self._n_columns):
+            self._stump.w[k] = w[k]
+        self._stump.bias = bias
+        stumps.fit_leaves(&self._stump, &self._batch, self._counts)
+
+    def stretch(self, float factor):
+        """Multiply the plane, not the leaves."""
+        cdef idx_t k
+        for k in range(self._stump.stride):
+            self._stump.w[k] *= factor
+        self._stump.bias *= factor
+
+    @property
+    def plane(self):
+        return np.array([self._stump.w[k] for k in range(self._n_columns)]), self._stump.bias
+
+    @property
+    def leaves(self):
+        n_slots = self._stump.first[self._stump.n_outputs]
+        return np.array([self._stump.theta[k] for k in range(2 * n_slots)]).reshape(2, -1)
+
+    def judge(self):
+        """(surrogate, loss) as means, and the gradient of the surrogate by the scores."""
+        cdef StumpLoss sums
+        sums.weight = sums.surrogate = sums.loss = 0.0
+        n_active = stumps.judge_batch(&self._stump, &self._batch, &sums)
+        pull = np.zeros(self._batch.n)
+        for k in range(n_active):
+            pull[self._stump.at[k]] = self._stump.factor[k]
+        return sums.surrogate / sums.weight, sums.loss / sums.weight, pull
+
+    def move(self, float rate, float leaf_rate):
+        """One step."""
+        cdef StumpLoss sums
+        sums.weight = sums.surrogate = sums.loss = 0.0
+        stumps.move_stump(&self._stump, &self._batch, rate, leaf_rate, &sums)

@@ -1,0 +1,178 @@
+"""CO2: parameters, counters, and what the planes of a node are good for."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.datasets import load_digits
+from sklearn.model_selection import train_test_split
+
+from obtree import (
+    ObliqueForestClassifier,
+    ObliqueForestRegressor,
+    ObliqueTreeClassifier,
+    ObliqueTreeRegressor,
+)
+from obtree.splitter import CO2Splitter
+from obtree.testing.growth import find_differences, grow_forest, grow_tree, hash_trees
+
+
+def draw_classes(n=400, m=6, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, m)).astype(np.float32)
+    return X, np.digitize(X @ rng.normal(size=m), [-1.0, 1.0])
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"preset": "quick"}, "preset"),
+        ({"nu": 0}, "nu=0 is not valid; expected a number above 0"),
+        ({"nu": np.nan}, "nu=nan"),
+        ({"learning_rate": -1.0}, "learning_rate=-1.0"),
+        ({"n_epochs": 0}, "n_epochs=0 is not valid; expected an integer >= 1"),
+        ({"min_steps": 2.5}, "min_steps=2.5"),
+        ({"batch_size": True}, "batch_size=True"),
+        ({"n_candidates": 0}, "n_candidates=0"),
+        ({"min_rows": 1}, "min_rows=1 is not valid; expected 'auto' or an integer >= 2"),
+    ],
+)
+def test_bad_parameters(params, message):
+    with pytest.raises(ValueError, match=message):
+        CO2Splitter(**params)
+    with pytest.raises(ValueError, match=message):
+        CO2Splitter().set_params(**params)
+
+
+def test_what_is_given_overrides_the_preset():
+    fast = CO2Splitter(preset="fast").settings_in_use()
+    assert fast != CO2Splitter(preset="full").settings_in_use()
+    assert CO2Splitter(preset="fast", nu=7).settings_in_use() == {**fast, "nu": 7}
+    forest = ObliqueForestClassifier(splitter="co2").set_params(splitter__nu=30)
+    assert clone(forest).splitter == CO2Splitter(nu=30)
+
+
+def test_one_plane_separates_two_classes():
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(500, 10))
+    y = X @ rng.normal(size=10) > 0
+    tree = ObliqueTreeClassifier(splitter="co2", max_depth=1, random_state=0).fit(X, y)
+    axis = ObliqueTreeClassifier(max_depth=1).fit(X, y)
+    assert tree.score(X, y) > max(0.9, axis.score(X, y) + 0.1)
+
+
+def test_forest_is_better_than_one_of_axis_splits():
+    X, y = load_digits(return_X_y=True)
+    X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
+    forest = ObliqueForestClassifier(10, random_state=0)
+    axis = forest.fit(X_train, y_train).score(X_test, y_test)
+    assert forest.set_params(splitter="co2").fit(X_train, y_train).score(X_test, y_test) > axis
+
+
+def test_regression_never_gains_less_than_its_axis_start():
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(300, 5))
+    y = np.sin(X @ rng.normal(size=5)) + 0.1 * rng.normal(size=300)
+    params = {"max_depth": 1, "random_state": 0}
+    oblique = ObliqueTreeRegressor(splitter="co2", **params).fit(X, y)
+    assert oblique.score(X, y) >= ObliqueTreeRegressor(**params).fit(X, y).score(X, y)
+
+
+def test_counters():
+    X, y = draw_classes()
+    tree = ObliqueTreeClassifier(splitter="co2", random_state=0).fit(X, y)
+    stats = tree.splitter_stats_
+    assert set(stats) == {"optimised", "collapsed", "rejected"}
+    n_inner = (tree.tree_.node_count - 1) // 2
+    assert n_inner == stats["optimised"] > stats["collapsed"]
+    assert ObliqueTreeClassifier().fit(X, y).splitter_stats_ == {}
+    forest = ObliqueForestClassifier(4, splitter="co2", random_state=0, warm_start=True)
+    half = dict(forest.fit(X, y).splitter_stats_)
+    whole = forest.set_params(n_estimators=8).fit(X, y).splitter_stats_
+    at_once = ObliqueForestClassifier(8, splitter="co2", random_state=0, n_jobs=2).fit(X, y)
+    assert whole == at_once.splitter_stats_
+    assert whole["optimised"] > half["optimised"]
+
+
+@pytest.mark.parametrize("kind", ["classes", "numbers", "two outputs"])
+def test_weights_equal_repeated_rows(kind):
+    X, y = draw_classes(60)
+    rng = np.random.default_rng(0)
+    counts = rng.integers(0, 3, len(y))
+    criterion = "gini"
+    if kind == "numbers":
+        criterion, y = "squared_error", X[:, 0] + rng.normal(size=len(y))
+    elif kind == "two outputs":
+        y = np.stack([y, rng.integers(0, 2, len(y))], axis=1)
+    options = {"splitter": CO2Splitter(), "seeds": [3]}
+    weighted = grow_tree(X, y, criterion, sample_weight=counts.astype(float), **options)
+    repeated = grow_tree(
+        np.repeat(X, counts, axis=0), np.repeat(y, counts, axis=0), criterion, **options
+    )
+    # Sums of equal rows round in another order, so planes agree but for the last digits.
+    np.testing.assert_array_equal(weighted.children_left, repeated.children_left)
+    np.testing.assert_allclose(weighted.threshold, repeated.threshold, rtol=1e-2, atol=1e-2)
+
+
+@pytest.mark.parametrize("power", [-8, 5, 20])
+@pytest.mark.parametrize("criterion", ["entropy", "squared_error"])
+def test_powers_of_two_change_nothing(power, criterion):
+    X, y = draw_classes()
+    one = grow_tree(X, y, criterion, splitter=CO2Splitter(), seeds=[1])
+    other = grow_tree(X * np.float32(2.0**power), y, criterion, splitter=CO2Splitter(), seeds=[1])
+    np.testing.assert_array_equal(one.children_left, other.children_left)
+    np.testing.assert_array_equal(one.value, other.value)
+
+
+@pytest.mark.parametrize("criterion", ["entropy", "squared_error"])
+def test_sparse_input_and_threads_change_nothing(criterion):
+    X, y = draw_classes(700)
+    X[np.random.default_rng(0).random(X.shape) < 0.5] = 0.0
+    options = {"splitter": CO2Splitter(), "seeds": [1, 2, 3], "max_features": 2}
+    dense = grow_forest(X, y, criterion, **options)
+    spread = grow_forest(sparse.csr_array(X), y, criterion, n_threads=3, **options)
+    for one, other in zip(dense, spread, strict=True):
+        assert find_differences(one, other) == []
+    columns = grow_forest(np.asfortranarray(X), y, criterion, n_threads=2, **options)
+    assert hash_trees(dense) == hash_trees(columns)
+
+
+@pytest.mark.parametrize("criterion", ["gini", "squared_error"])
+def test_missing_values(criterion):
+    X, y = draw_classes(300)
+    X[np.random.default_rng(0).random(X.shape) < 0.05] = np.nan
+    tree = grow_tree(X, y, criterion, splitter=CO2Splitter(), seeds=[0])
+    assert np.diff(tree.term_ptr).max() > 1
+    X[:, :] = np.nan
+    assert grow_tree(X, y, criterion, splitter=CO2Splitter(), seeds=[0]).node_count == 1
+
+
+def test_small_nodes_of_two_valued_columns_are_split_along_an_axis():
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 2, (150, 12)).astype(np.float32)
+    y = rng.integers(0, 2, 150)
+    options = {"seeds": [0]}
+    assert np.diff(grow_tree(X, y, splitter=CO2Splitter(), **options).term_ptr).max() == 1
+    oblique = grow_tree(X, y, splitter=CO2Splitter(min_rows=2), **options)
+    assert np.diff(oblique.term_ptr).max() > 1
+
+
+@pytest.mark.parametrize("scale", [1e-30, 1e-20, 1e20, 1e37])
+def test_extreme_scales(scale):
+    X, y = draw_classes()
+    X = X.astype(np.float64) * scale
+    tree = ObliqueTreeClassifier(splitter="co2", random_state=0).fit(X, y)
+    assert tree.score(X, y) == 1.0
+
+
+def test_dense_copies_of_huge_sparse_data_are_refused():
+    X = sparse.random(30_000, 20_000, density=1e-6, format="csr", random_state=0)
+    with pytest.raises(ValueError, match="more than 2 GiB"):
+        ObliqueTreeClassifier(splitter="co2").fit(X, np.arange(30_000) % 2)
+
+
+def test_presets_bootstrap_in_regression_only():
+    X, y = draw_classes()
+    assert not ObliqueForestClassifier(splitter="co2")._draws_bootstraps()
+    forest = ObliqueForestRegressor(30, splitter="co2", oob_score=True, random_state=0)
+    assert forest.fit(X, y.astype(float)).oob_score_ > 0.5

@@ -1,0 +1,103 @@
+"""The bound of CO2: above the loss, tighter for longer weights, lower after steps."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from obtree.testing.probe_stump import StumpProbe
+
+SEEDS = st.integers(0, 2**32 - 1)
+KINDS = ["classes", "numbers", "two outputs"]
+
+
+def draw_stump(seed, kind, nu=100.0):
+    rng = np.random.default_rng(seed)
+    n, m = int(rng.integers(2, 60)), int(rng.integers(1, 20))
+    X = rng.normal(size=(n, m)) / np.sqrt(m)
+    if kind == "numbers":
+        y = X[:, :1] + rng.normal(size=(n, 1))
+    else:
+        y = rng.integers(0, rng.integers(2, 6), (n, 2 if kind == "two outputs" else 1))
+    weight = rng.integers(1, 4, n).astype(float)
+    stump = StumpProbe(X, y, weight, nu)
+    stump.start(rng.normal(size=m) * 3, float(rng.normal()))
+    return rng, X, y, weight, stump
+
+
+def judge_slowly(X, y, weight, stump):
+    """Equations 2 and 5 in float64, row by row; and the derivative by the score."""
+    w, bias = stump.plane
+    score = X @ w - bias
+    losses = np.zeros((2, len(y)))
+    first = 0
+    for k in range(y.shape[1]):
+        size = y[:, k].max() + 1 if y.dtype.kind == "i" else 1
+        theta = stump.leaves[:, first : first + size]
+        first += size
+        for leaf in range(2):
+            if y.dtype.kind == "i":
+                level = np.log(np.sum(np.exp(theta[leaf])))
+                losses[leaf] += level - theta[leaf][y[:, k]]
+            else:
+                losses[leaf] += (theta[leaf] - y[:, k]) ** 2
+    bound = np.maximum(losses[0] - score, losses[1] + score) - np.abs(score)
+    loss = np.where(score < 0, losses[0], losses[1])
+    branch = losses[0] - score >= losses[1] + score
+    pull = weight * (np.where(branch, -1, 1) - np.where(score >= 0, 1, -1))
+    clear = (np.abs(losses[0] - losses[1] - 2 * score) > 1e-4) & (np.abs(score) > 1e-4)
+    return np.average(bound, weights=weight), np.average(loss, weights=weight), pull, clear
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@given(seed=SEEDS)
+def test_judgement_agrees_with_the_equations(kind, seed):
+    _, X, y, weight, stump = draw_stump(seed, kind)
+    surrogate, loss, pull = stump.judge()
+    expected = judge_slowly(X, y, weight, stump)
+    np.testing.assert_allclose(surrogate, expected[0], rtol=1e-4, atol=1e-4)
+    if expected[3].all():
+        np.testing.assert_allclose(loss, expected[1], rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(pull[expected[3]], expected[2][expected[3]])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@given(seed=SEEDS)
+def test_bound_is_never_below_the_loss(kind, seed):
+    rng, *_, stump = draw_stump(seed, kind)
+    for _ in range(30):
+        surrogate, loss, _ = stump.judge()
+        assert surrogate >= loss
+        stump.move(float(rng.random()), 0.1)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@given(seed=SEEDS)
+def test_bound_tightens_as_the_weights_grow(kind, seed):
+    _, *_, stump = draw_stump(seed, kind)
+    before, loss, _ = stump.judge()
+    for _ in range(8):
+        stump.stretch(1.5)
+        surrogate, same, _ = stump.judge()
+        assert same == pytest.approx(loss)
+        assert surrogate <= before + 1e-5 * abs(before)
+        before = surrogate
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@given(seed=SEEDS)
+def test_weights_stay_in_the_ball(kind, seed):
+    _, *_, stump = draw_stump(seed, kind, nu=4.0)
+    for _ in range(10):
+        stump.move(0.5, 0.1)
+        assert np.sum(stump.plane[0] ** 2) <= 4.0 * (1 + 1e-5)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("seed", range(8))
+def test_short_steps_go_down(kind, seed):
+    _, *_, stump = draw_stump(seed, kind)
+    begin = stump.judge()[0]
+    for _ in range(60):
+        stump.move(0.01, 0.01)
+    assert stump.judge()[0] <= begin + 1e-4
