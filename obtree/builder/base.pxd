@@ -7,6 +7,7 @@ from obtree.core.memory cimport Workspace
 from obtree.core.random cimport RandState
 from obtree.core.types cimport idx_t, node_t, w_t
 from obtree.criterion.base cimport Criterion, NodeStats
+from obtree.data.block cimport RankBlock
 from obtree.data.dataset cimport DataView
 from obtree.data.partition cimport SampleIndex
 from obtree.splitter.base cimport NodeTask, SplitResult, Splitter, SplitSettings
@@ -34,9 +35,11 @@ cdef struct OpenNode:
 
 cdef class TreeBuilder:
     cdef SampleIndex index
+    cdef RankBlock block
     cdef Criterion criterion
     cdef Splitter splitter
     cdef NodeStore store
+    cdef bint in_order                # whether nodes are split in depth-first order
     cdef StopRule rule
     cdef SplitSettings settings
     cdef w_t min_weight_leaf

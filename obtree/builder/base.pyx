@@ -15,6 +15,7 @@ from obtree.core.memory cimport Workspace
 from obtree.core.random cimport RandState
 from obtree.core.types cimport FOUND, feature_t, idx_t, impurity_epsilon, w_t
 from obtree.criterion.base cimport Criterion, NodeStats
+from obtree.data.block cimport RankBlock
 from obtree.data.dataset cimport DataView
 from obtree.data.hyperplane cimport EXTRA_TERMS
 from obtree.data.partition cimport SampleIndex
@@ -50,7 +51,9 @@ cdef class TreeBuilder:
         self.store = NodeStore(criterion.value_size)
         self.index.bind(view, workspace)
         criterion.bind(workspace, view.n_samples)
-        splitter.bind(view, criterion, &self.settings, workspace)
+        self.block = RankBlock()
+        self.block.bind(view, self.in_order and type(splitter).reads_whole_nodes, workspace)
+        splitter.bind(&self.block.view, criterion, &self.settings, workspace)
         self.result.plane.feature = <feature_t*>workspace.take(max_terms, sizeof(feature_t))
         self.result.plane.weight = <w_t*>workspace.take(max_terms, sizeof(w_t))
         self.result.partner = <feature_t*>workspace.take(max_terms, sizeof(feature_t))
@@ -61,6 +64,7 @@ cdef class TreeBuilder:
         """Empty the store; index.weight says which rows the tree grows on."""
         self.store.clear()
         self.index.fill()
+        self.block.begin_tree()
         self.min_weight_leaf = self.rule.min_weight_fraction_leaf * self.index.total_weight
         self.criterion.begin_tree(self.index.rows, self.index.n_rows, self.index.weight)
         self.splitter.begin_tree(rng)
@@ -127,6 +131,7 @@ cdef class TreeBuilder:
         self.result.plane.lower = -INFINITY
         self.result.plane.share = NULL
         self.result.plane.missing_left = False
+        self.block.open_node(self.index.rows, open.start, open.end)
         if self.splitter.node_split(&task, &self.result) != FOUND:
             return -1
         if self.result.plane.n_terms > 1:

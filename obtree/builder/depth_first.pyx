@@ -14,6 +14,7 @@ cdef class DepthFirstBuilder(TreeBuilder):
     def __cinit__(self):
         self._stack = NULL
         self._capacity = 0
+        self.in_order = True
 
     def __dealloc__(self):
         free_block(self._stack)

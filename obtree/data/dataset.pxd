@@ -15,7 +15,7 @@ cdef struct ColumnView:
     int32_t width             # bytes of a rank: 1, 2 or 4
     uint32_t n_values
     bint has_missing
-    bint low_prevails         # dense only: half of all rows or more have rank 0
+    idx_t n_above             # dense only: how many rows have a rank above 0
     const X_t* values         # n_values, ascending; NULL when they are read from X
     const row_t* rows         # sparse only, ascending; NULL when dense
     idx_t n_stored
@@ -35,6 +35,9 @@ cdef struct DataView:
     const uint8_t* row_codes
     idx_t row_bytes
     idx_t row_limit
+    # Where the open node's rows stand in row_codes, when that holds but a few rows (see
+    # block.pyx): a node is then read as a whole. NULL: every row stands in its place.
+    const row_t* row_places
 
 
 cdef class Dataset:
@@ -56,6 +59,11 @@ cdef inline uint32_t stored_code(const ColumnView* column, idx_t k) noexcept nog
     if column.width == 2:
         return (<const uint16_t*>column.codes)[k]
     return (<const uint32_t*>column.codes)[k]
+
+
+cdef inline const row_t* find_places(const DataView* view, const row_t* rows) noexcept nogil:
+    """Where the rows of a node of up to row_limit rows stand in row_codes."""
+    return rows if view.row_places == NULL else view.row_places
 
 
 # IN rows (n), ascending; OUT ranks (n), the smallest and the largest of them.

@@ -68,6 +68,7 @@ cdef class Dataset:
         self.view.X = NULL
         self.view.row_codes = NULL
         self.view.row_limit = 0
+        self.view.row_places = NULL
         self.is_sparse = sparse.issparse(X)
         if self.is_sparse:
             self._encode_sparse(X.tocsc())
@@ -158,7 +159,7 @@ cdef class Dataset:
             for c in prange(n_here, nogil=True, schedule="dynamic", num_threads=n_threads):
                 pack_codes(codes + c * n, n, self._columns[first + c].width,
                            <void*>self._columns[first + c].codes)
-                self._columns[first + c].low_prevails = 2 * count_zeros(codes + c * n, n) >= n
+                self._columns[first + c].n_above = count_above(codes + c * n, n)
         self._lay_rows(n_threads)
 
     cdef int _lay_rows(self, int n_threads) except -1:
@@ -301,10 +302,11 @@ cdef void pack_codes(const uint32_t* codes, idx_t n, int width, void* out) noexc
         memcpy(out, codes, n * sizeof(uint32_t))
 
 
-cdef idx_t count_zeros(const uint32_t* codes, idx_t n) noexcept nogil:
+cdef idx_t count_above(const uint32_t* codes, idx_t n) noexcept nogil:
+    """How many ranks are above zero."""
     cdef idx_t p, total = 0
     for p in range(n):
-        total += codes[p] == 0
+        total += codes[p] != 0
     return total
 
 
@@ -341,7 +343,7 @@ cdef void gather_codes(const DataView* view, idx_t j, const row_t* rows, idx_t n
     cdef const ColumnView* column = &view.columns[j]
     if n <= view.row_limit:
         kernels().gather_strided(view.row_codes + column.row_offset, column.width,
-                                 view.row_bytes, rows, n, out, low, high)
+                                 view.row_bytes, find_places(view, rows), n, out, low, high)
     elif column.rows == NULL:
         kernels().gather_codes(column.codes, column.width, rows, n, out, low, high)
     else:
@@ -353,7 +355,7 @@ cdef idx_t gather_above(const DataView* view, idx_t j, const row_t* rows, idx_t 
     cdef const ColumnView* column = &view.columns[j]
     if n <= view.row_limit:
         return kernels().gather_above(view.row_codes + column.row_offset, column.width,
-                                      view.row_bytes, rows, n, words, high)
+                                      view.row_bytes, find_places(view, rows), n, words, high)
     return kernels().gather_above(column.codes, column.width, column.width, rows, n, words,
                                   high)
 

@@ -20,6 +20,7 @@ from obtree.criterion.base cimport Criterion, Cut, RankColumn, ScanLimits
 from obtree.data.dataset cimport (
     ColumnView,
     DataView,
+    find_places,
     find_value,
     gather_above,
     gather_codes,
@@ -42,6 +43,7 @@ cdef inline void view_column(const DataView* view, idx_t j, const row_t* rows, i
     out.low = 0
     out.first_bin = -1
     if n <= view.row_limit:
+        out.rows = find_places(view, rows)
         out.codes = view.row_codes + column.row_offset
         out.stride = view.row_bytes
     else:
@@ -57,6 +59,7 @@ cdef class AxisSplitter(Splitter):
     """
 
     supports_monotonic = True
+    reads_whole_nodes = True
 
     def __init__(self):
         pass
@@ -164,13 +167,18 @@ cdef class AxisSplitter(Splitter):
     cdef bint bins_at_once(self, idx_t j, idx_t n) noexcept nogil:
         """Whether the node is large enough to count a column's ranks as they are read."""
         cdef const ColumnView* column = &self.view.columns[j]
-        return (column.rows == NULL and not column.has_missing
-                and self.criterion.prefers_bins(n, column.n_values))
+        if column.rows != NULL or column.has_missing:
+            return False
+        if self.reads_above(j):
+            # As many rows as would be sorted otherwise, and some for leaving out the rest.
+            n = 3 * n * column.n_above // (2 * self.view.n_samples)
+        return self.criterion.prefers_bins(n, column.n_values)
 
     cdef bint reads_above(self, idx_t j) noexcept nogil:
         """Whether to leave out the rows of a column's smallest value, when they are many."""
         cdef const ColumnView* column = &self.view.columns[j]
-        return column.low_prevails and not column.has_missing and self.criterion.scans_above
+        return (column.rows == NULL and not column.has_missing
+                and 2 * column.n_above <= self.view.n_samples and self.criterion.scans_above)
 
     cdef bint scan_above(self, const NodeTask* task, idx_t j, const ScanLimits* limits,
                          Cut* best) except -1 nogil:

@@ -1,0 +1,63 @@
+"""The ranks of one subtree's rows, side by side.
+
+A node of some hundred rows reads a few columns of wide data, and every rank it reads is
+a cache miss: its rows are scattered over all of X. Growth is depth-first, so when the
+rows of a subtree first get few enough their ranks are copied together once, and
+everything below reads the copy, which stays in the caches (MNIST: 2.4 ns for a rank
+instead of 5).
+"""
+
+from libc.string cimport memcpy
+
+from obtree.core.memory cimport Workspace
+from obtree.core.types cimport idx_t, row_t
+from obtree.data.dataset cimport DataView
+
+cdef enum:
+    BLOCK_BYTES = 1572864     # more than a second-level cache, much less than a third
+    SPREAD = 16               # rows of X for each of the block: below, columns are dense
+
+
+cdef class RankBlock:
+
+    cdef int bind(self, const DataView* data, bint allowed, Workspace workspace) except -1:
+        """Take scratch when the data keep ranks by rows; once per worker."""
+        self._data = data
+        self.view = data[0]
+        self._max_rows = 0
+        if allowed and data.row_codes != NULL:
+            self._max_rows = min(BLOCK_BYTES // data.row_bytes, data.n_samples // SPREAD)
+        if self._max_rows > 0:
+            self._codes = <uint8_t*>workspace.take(self._max_rows * data.row_bytes, 1)
+            self._place = <row_t*>workspace.take(data.n_samples, sizeof(row_t))
+            self._places = <row_t*>workspace.take(self._max_rows, sizeof(row_t))
+        self.begin_tree()
+        return 0
+
+    cdef void begin_tree(self) noexcept nogil:
+        self._start = 0
+        self._end = 0
+
+    cdef void open_node(self, const row_t* rows, idx_t start, idx_t end) noexcept nogil:
+        """Make `view` fit the node of rows[start:end]; nodes come in depth-first order."""
+        cdef idx_t row_bytes = self._data.row_bytes
+        cdef idx_t p
+        if self._max_rows == 0:
+            return
+        if end - start > self._max_rows:
+            self.view.row_codes = self._data.row_codes
+            self.view.row_limit = self._data.row_limit
+            self.view.row_places = NULL
+            return
+        if start < self._start or end > self._end:
+            for p in range(end - start):
+                self._place[rows[start + p]] = <row_t>p
+                memcpy(self._codes + p * row_bytes,
+                       self._data.row_codes + rows[start + p] * row_bytes, row_bytes)
+            self._start = start
+            self._end = end
+        for p in range(end - start):
+            self._places[p] = self._place[rows[start + p]]
+        self.view.row_codes = self._codes
+        self.view.row_limit = self._max_rows
+        self.view.row_places = self._places
