@@ -49,10 +49,10 @@ cdef class TreeBuilder:
         self.splitter = splitter
         self.index = SampleIndex()
         self.store = NodeStore(criterion.value_size)
-        self.index.bind(view, workspace)
         criterion.bind(workspace, view.n_samples)
         self.block = RankBlock()
         self.block.bind(view, self.in_order and type(splitter).reads_whole_nodes, workspace)
+        self.index.bind(&self.block.view, workspace)
         splitter.bind(&self.block.view, criterion, &self.settings, workspace)
         self.result.plane.feature = <feature_t*>workspace.take(max_terms, sizeof(feature_t))
         self.result.plane.weight = <w_t*>workspace.take(max_terms, sizeof(w_t))

@@ -75,6 +75,9 @@ cdef extern from "simd/kernels.h":
                                 Py_ssize_t stride, const int32_t* rows, Py_ssize_t n,
                                 const uint32_t* packed, Py_ssize_t n_slots, uint32_t* counts,
                                 uint32_t* other_counts) noexcept nogil
+        void (*load_counts)(const uint32_t* of_row, const int32_t* rows, Py_ssize_t n,
+                            uint32_t* packed, Py_ssize_t n_slots,
+                            uint32_t* counts) noexcept nogil
         Py_ssize_t (*sweep_gini_counts)(uint32_t* bins, Py_ssize_t n_bins, Py_ssize_t n_slots,
                                         const double* total, double* left, double weight,
                                         double squares, double min_weight, double margin,
@@ -102,8 +105,8 @@ cdef extern from "simd/kernels.h":
         void (*add_column)(double* score, const float* x, double step,
                            Py_ssize_t n) noexcept nogil
         Py_ssize_t (*split_rows)(const void* codes, int32_t width, Py_ssize_t stride,
-                                 uint32_t cut, int32_t* rows, Py_ssize_t n,
-                                 int32_t* spare) noexcept nogil
+                                 uint32_t cut, const int32_t* places, int32_t* rows,
+                                 Py_ssize_t n, int32_t* spare) noexcept nogil
         void (*dot_rows)(const float* x, Py_ssize_t stride, Py_ssize_t n, const float* w,
                          float* out) noexcept nogil
         void (*add_rows)(const float* x, Py_ssize_t stride, const int32_t* at,

@@ -4,6 +4,7 @@ Subclasses implement every method below; see ``base.pxd`` for the contract. The
 methods here raise, so that one that was forgotten is noticed at once.
 """
 
+from libc.math cimport INFINITY
 from libc.stdint cimport uint32_t, uint64_t
 
 from obtree.core.memory cimport Workspace
@@ -12,6 +13,9 @@ from obtree.core.types cimport idx_t, row_t, w_t
 
 cdef class Criterion:
     """Measure of a node's impurity and of the quality of a cut."""
+
+    def __cinit__(self, *args, **kwargs):
+        self.goal = INFINITY
 
     cdef int bind(self, Workspace workspace, idx_t max_rows) except -1:
         raise NotImplementedError(f"{type(self).__name__} must implement bind")

@@ -5,7 +5,7 @@
 # sweep.pxd are written once around these steps and specialised by the compiler for each.
 
 from libc.math cimport fabs, log
-from libc.stdint cimport int32_t
+from libc.stdint cimport int32_t, uint32_t
 
 from obtree.core.types cimport idx_t, w_t
 
@@ -23,6 +23,8 @@ cdef struct ClassNode:
     w_t* left                 # (n_padded) the same left of the current cut
     int32_t* slot             # (n * n_outputs) slots of the node's rows
     w_t* w                    # (n) weights of the node's rows
+    # (n) slot and weight << 16 of the node's rows, which then stand nowhere else; or NULL.
+    const uint32_t* packed
 
 
 # Gini: with L, R, T the weights left, right and in total, the children's impurity is
@@ -60,6 +62,17 @@ ctypedef fused sums_t:
     GiniSums
     EntropySums
     SlotSums
+
+
+cdef inline w_t row_weight(const ClassNode* node, idx_t p) noexcept nogil:
+    return node.w[p] if node.packed == NULL else <w_t>(node.packed[p] >> 16)
+
+
+cdef inline idx_t row_slot(const ClassNode* node, idx_t p, idx_t k) noexcept nogil:
+    """The slot of the node's row p in output k."""
+    if node.packed == NULL:
+        return node.slot[p * node.n_outputs + k]
+    return node.packed[p] & 0xFFFF
 
 
 cdef inline double xlogx(const EntropySums* sums, w_t x) noexcept nogil:

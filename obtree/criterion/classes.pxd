@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int32_t, uint32_t
 
-from obtree.core.types cimport idx_t, w_t
+from obtree.core.types cimport idx_t, row_t, w_t
 from obtree.criterion.base cimport Criterion, FlipBase, RankColumn, ScanLimits
 from obtree.criterion.class_sums cimport ClassNode
 
@@ -16,12 +16,21 @@ cdef class ClassCriterion(Criterion):
     cdef bint whole_weights           # every weight of the tree is a whole number
     cdef bint packs                   # ... and small enough to share a word with the class
     cdef uint32_t* packed             # (n) class and weight << 16 of the node's rows
+    cdef uint32_t* packed_of          # (n_samples) the same by row of X
+    cdef uint32_t* counts             # (2 * n_padded)
+    cdef idx_t n_loaded               # rows of the node
     cdef w_t* bins                    # (n_bins * n_padded) weights, zero between calls
     cdef uint32_t* bin_rows           # (n_bins) rows, zero between calls
     cdef idx_t max_bins
     cdef double margin_share          # rounding of a cut's score as a share of the weight
     cdef double slots_per_row         # slots whose sweep costs what bins save for a row
 
+    cdef w_t load_packed(self, const row_t* rows, idx_t n) noexcept nogil
+    cdef w_t load_rows(self, const row_t* rows, idx_t n, const w_t* weight) noexcept nogil
+    cdef void unpack_rows(self) noexcept nogil
+    # The slots of the current node's rows (n * n_outputs): class c of output k is slot
+    # k * node.stride + c.
+    cdef const int32_t* node_slots(self) noexcept nogil
     cdef double impurity_of(self, const w_t* counts, w_t weight) noexcept nogil
     cdef double perfect_score(self) noexcept nogil
     cdef void fill_bins(self, const RankColumn* column, idx_t n) noexcept nogil

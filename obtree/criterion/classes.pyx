@@ -22,7 +22,7 @@ from obtree.criterion.base cimport (
     ScanLimits,
     rank_key,
 )
-from obtree.criterion.class_sums cimport ClassNode
+from obtree.criterion.class_sums cimport ClassNode, row_slot, row_weight
 from obtree.criterion.sweep cimport PACKED_CLASS_BITS
 
 
@@ -70,6 +70,8 @@ cdef class ClassCriterion(Criterion):
         self.node.slot = <int32_t*>workspace.take(max_rows * self.n_outputs, sizeof(int32_t))
         self.node.w = <w_t*>workspace.take(max_rows, sizeof(w_t))
         self.packed = <uint32_t*>workspace.take(max_rows, sizeof(uint32_t))
+        self.packed_of = <uint32_t*>workspace.take(self._codes.shape[0], sizeof(uint32_t))
+        self.counts = <uint32_t*>workspace.take(2 * n_padded, sizeof(uint32_t))
         self.max_bins = max(256, MAX_BINS_BYTES // (n_padded * <idx_t>sizeof(w_t)))
         self.max_bins = min(self.max_bins, max_rows + 1)
         self.bins = <w_t*>workspace.take(self.max_bins * n_padded, sizeof(w_t))
@@ -91,42 +93,77 @@ cdef class ClassCriterion(Criterion):
             if w > 65535.0:
                 self.packs = False
         self.packs = self.packs and self.whole_weights and total < 2147483647.0
+        if self.packs:
+            for p in range(n):
+                self.packed_of[rows[p]] = (<uint32_t>self._y[rows[p]]
+                                           | (<uint32_t>weight[rows[p]] << 16))
         return 0
 
     cdef int load_node(self, const row_t* rows, idx_t n, const w_t* weight,
                        NodeStats* stats) except -1 nogil:
         cdef ClassNode* node = &self.node
-        cdef idx_t p, k
-        cdef w_t node_weight = 0.0, w
+        cdef w_t weight_sum = (self.load_packed(rows, n) if self.packs
+                               else self.load_rows(rows, n, weight))
+        node.weight = weight_sum
+        node.margin = self.margin_share * weight_sum
+        self.goal = self.perfect_score() - node.margin
+        stats.weight = weight_sum
+        stats.impurity = self.impurity_of(node.total, weight_sum)
+        stats.level = node.total[1] / weight_sum if node.stride > 1 else 0.0
+        return 0
+
+    cdef w_t load_packed(self, const row_t* rows, idx_t n) noexcept nogil:
+        """Read and count the node's rows as words; what they weigh."""
+        cdef ClassNode* node = &self.node
+        cdef w_t weight_sum = 0.0
+        cdef idx_t s
+        memset(self.counts, 0, 2 * node.n_padded * sizeof(uint32_t))
+        kernels().load_counts(self.packed_of, rows, n, self.packed, node.n_padded, self.counts)
+        for s in range(node.n_padded):
+            node.total[s] = <w_t>(self.counts[s] + self.counts[node.n_padded + s])
+            weight_sum += node.total[s]
+        node.packed = self.packed
+        self.n_loaded = n
+        return weight_sum
+
+    cdef w_t load_rows(self, const row_t* rows, idx_t n, const w_t* weight) noexcept nogil:
+        """The same, slots and weights apart."""
+        cdef ClassNode* node = &self.node
+        cdef w_t weight_sum = 0.0, w
         cdef int32_t slot
+        cdef idx_t p, k
         memset(node.total, 0, node.n_padded * sizeof(w_t))
         for p in range(n):
             w = weight[rows[p]]
             node.w[p] = w
-            node_weight += w
-            if node.n_outputs == 1:
-                slot = self._y[rows[p]]
-                node.slot[p] = slot
-                node.total[slot] += w
-                if self.packs:
-                    self.packed[p] = <uint32_t>slot | (<uint32_t>w << 16)
-                continue
+            weight_sum += w
             for k in range(node.n_outputs):
                 slot = <int32_t>(k * node.stride) + self._y[rows[p] * node.n_outputs + k]
                 node.slot[p * node.n_outputs + k] = slot
                 node.total[slot] += w
-        node.weight = node_weight
-        node.margin = self.margin_share * node_weight
-        self.goal = self.perfect_score() - node.margin
-        stats.weight = node_weight
-        stats.impurity = self.impurity_of(node.total, node_weight)
-        stats.level = node.total[1] / node_weight if node.stride > 1 else 0.0
-        return 0
+        node.packed = NULL
+        return weight_sum
+
+    cdef void unpack_rows(self) noexcept nogil:
+        """Have the slots and weights of the node's rows stand apart."""
+        cdef ClassNode* node = &self.node
+        cdef idx_t p
+        if node.packed == NULL:
+            return
+        for p in range(self.n_loaded):
+            node.slot[p] = <int32_t>row_slot(node, p, 0)
+            node.w[p] = row_weight(node, p)
+        node.packed = NULL
+
+    cdef const int32_t* node_slots(self) noexcept nogil:
+        self.unpack_rows()
+        return self.node.slot
 
     cdef int begin_flips(self, const double* score, idx_t n, uint32_t* token) except -1 nogil:
         cdef ClassNode* node = &self.node
         cdef FlipBase* base = &self.flips
         cdef idx_t p, k
+        self.unpack_rows()
         base.n = n
         base.n_left = 0
         base.weight_left = 0.0
@@ -171,6 +208,7 @@ cdef class ClassCriterion(Criterion):
         """Add the node's rows to `bins`, which are zero before."""
         cdef const ClassNode* node = &self.node
         cdef idx_t p, k
+        self.unpack_rows()
         if node.n_outputs == 1:
             kernels().fill_classes(column.codes, column.width, column.stride, column.rows, n,
                                    column.low, node.slot, node.w, node.n_padded, self.bins)

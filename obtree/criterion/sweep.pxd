@@ -13,6 +13,8 @@ from obtree.criterion.class_sums cimport (
     move_left,
     reset_sums,
     restore_sums,
+    row_slot,
+    row_weight,
     sums_t,
 )
 
@@ -49,9 +51,9 @@ cdef inline w_t move_rest_left(sums_t* sums, const ClassNode* node, const uint64
         node.left[s] = node.total[s]
     for i in range(n_words):
         p = word_position(words[i])
-        rest -= node.w[p]
+        rest -= row_weight(node, p)
         for k in range(node.n_outputs):
-            node.left[node.slot[p * node.n_outputs + k]] -= node.w[p]
+            node.left[row_slot(node, p, k)] -= row_weight(node, p)
     restore_sums(sums, node)
     return rest
 
@@ -73,13 +75,10 @@ cdef inline void sweep_words(sums_t* sums, const ClassNode* node, const uint64_t
         reset_sums(sums, node)
     for i in range(n_words - 1):
         p = word_position(words[i])
-        w = node.w[p]
+        w = row_weight(node, p)
         weight_left += w
-        if n_outputs == 1:
-            move_left(sums, node, node.slot[p], w)
-        else:
-            for k in range(n_outputs):
-                move_left(sums, node, node.slot[p * n_outputs + k], w)
+        for k in range(n_outputs):
+            move_left(sums, node, row_slot(node, p, k), w)
         key = next_key
         next_key = word_key(words[i + 1])
         if key != next_key:

@@ -16,7 +16,7 @@ from libc.string cimport memcpy
 from obtree.core.dispatch cimport kernels
 from obtree.core.memory cimport Workspace
 from obtree.core.types cimport idx_t, row_t, w_t
-from obtree.data.dataset cimport ColumnView, DataView, gather_codes
+from obtree.data.dataset cimport ColumnView, DataView, find_places, gather_codes
 from obtree.data.hyperplane cimport Hyperplane, goes_left
 from obtree.data.project cimport project_rows
 
@@ -67,10 +67,10 @@ cdef class SampleIndex:
             if n <= self.view.row_limit:
                 return start + kernels().split_rows(
                     self.view.row_codes + column.row_offset, column.width, self.view.row_bytes,
-                    <uint32_t>rank_cut, rows, n, self._spare,
+                    <uint32_t>rank_cut, find_places(self.view, rows), rows, n, self._spare,
                 )
             return start + kernels().split_rows(column.codes, column.width, column.width,
-                                                <uint32_t>rank_cut, rows, n, self._spare)
+                                                <uint32_t>rank_cut, rows, rows, n, self._spare)
         gather_codes(self.view, plane.feature[0], rows, n, self._codes, &low, &high)
         return start + self._split_by_code(<uint32_t>rank_cut, missing,
                                            plane.missing_left, rows, n)

@@ -10,6 +10,7 @@ from obtree.splitter.candidates cimport Candidates
 
 cdef class AxisSplitter(Splitter):
     cdef Candidates pool
+    cdef idx_t* bins_from     # (n_features) rows from which a column is counted into bins
     cdef double best_score    # of the node split last, as the criterion scores cuts
     cdef uint32_t* codes      # (n_samples) ranks of the node's rows
     cdef uint64_t* words      # (n_samples) sorted (rank, position)
@@ -23,6 +24,8 @@ cdef class AxisSplitter(Splitter):
     cdef bint reads_above(self, idx_t j) noexcept nogil
     cdef bint scan_above(self, const NodeTask* task, idx_t j, const ScanLimits* limits,
                          Cut* best) except -1 nogil
+    cdef idx_t find_bins_from(self, idx_t j) noexcept nogil
+    cdef idx_t count_sorted(self, idx_t j, idx_t n) noexcept nogil
     cdef bint bins_at_once(self, idx_t j, idx_t n) noexcept nogil
     cdef bint scan_column(self, const NodeTask* task, idx_t j, uint32_t low, uint32_t high,
                           const ScanLimits* limits, Cut* best) except -1 nogil

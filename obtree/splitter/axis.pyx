@@ -69,14 +69,18 @@ cdef class AxisSplitter(Splitter):
         Splitter.bind(self, view, criterion, settings, workspace)
         self.pool.n_features = view.n_features
         self.pool.feature = <feature_t*>workspace.take(view.n_features, sizeof(feature_t))
+        self.bins_from = <idx_t*>workspace.take(view.n_features, sizeof(idx_t))
         self.codes = <uint32_t*>workspace.take(view.n_samples, sizeof(uint32_t))
         self.words = <uint64_t*>workspace.take(view.n_samples, sizeof(uint64_t))
         self.spare = <uint64_t*>workspace.take(view.n_samples, sizeof(uint64_t))
         return 0
 
     cdef int begin_tree(self, RandState* rng) except -1 nogil:
+        cdef idx_t j
         self.rng = rng
         reset_candidates(&self.pool)
+        for j in range(self.view.n_features):
+            self.bins_from[j] = self.find_bins_from(j)
         return 0
 
     cdef int node_split(self, const NodeTask* task, SplitResult* out) except -1 nogil:
@@ -91,7 +95,8 @@ cdef class AxisSplitter(Splitter):
         cdef bint missing_left = False, to_left
         best.score = -INFINITY
         begin_draws(&self.pool, <idx_t>task.inherited)
-        while n_left > 0 and not self.settings.stop[0]:
+        # Nothing beats two pure sides.
+        while n_left > 0 and best.score < self.criterion.goal and not self.settings.stop[0]:
             n_drawn = self.draw_columns(task, n_left, drawn, columns)
             if n_drawn == 0:
                 break
@@ -166,13 +171,30 @@ cdef class AxisSplitter(Splitter):
 
     cdef bint bins_at_once(self, idx_t j, idx_t n) noexcept nogil:
         """Whether the node is large enough to count a column's ranks as they are read."""
+        return n >= self.bins_from[j]
+
+    cdef idx_t find_bins_from(self, idx_t j) noexcept nogil:
+        """The number of rows from which a column is counted as it is read.
+
+        A larger node never prefers to sort, so the least is found by halving.
+        """
         cdef const ColumnView* column = &self.view.columns[j]
+        cdef idx_t low = 1, high = self.view.n_samples + 1, n
         if column.rows != NULL or column.has_missing:
-            return False
-        if self.reads_above(j):
-            # As many rows as would be sorted otherwise, and some for leaving out the rest.
-            n = 3 * n * column.n_above // (2 * self.view.n_samples)
-        return self.criterion.prefers_bins(n, column.n_values)
+            return high
+        while low < high:
+            n = low + (high - low) // 2
+            if self.criterion.prefers_bins(self.count_sorted(j, n), column.n_values):
+                high = n
+            else:
+                low = n + 1
+        return low
+
+    cdef idx_t count_sorted(self, idx_t j, idx_t n) noexcept nogil:
+        """How many of n rows would be sorted, with some for leaving out the others."""
+        if not self.reads_above(j):
+            return n
+        return 3 * n * self.view.columns[j].n_above // (2 * self.view.n_samples)
 
     cdef bint reads_above(self, idx_t j) noexcept nogil:
         """Whether to leave out the rows of a column's smallest value, when they are many."""

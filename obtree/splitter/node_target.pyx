@@ -55,7 +55,7 @@ cdef class NodeTarget:
         """-1 or 1 for each class of an output, neither for all that the node holds."""
         cdef idx_t stride = self.classes.node.stride
         cdef idx_t n_outputs = self.n_outputs
-        cdef const int32_t* slot = self.classes.node.slot
+        cdef const int32_t* slot = self.classes.node_slots()
         cdef const w_t* total
         cdef double* score
         cdef double share = 1.0
@@ -118,7 +118,7 @@ cdef class NodeTarget:
         if self.classes is None or self.n_outputs > 1:
             self.find_halves(task)
             return
-        self.group = self.classes.node.slot
+        self.group = self.classes.node_slots()
 
     cdef void find_halves(self, const NodeTask* task) noexcept nogil:
         cdef double mean = 0.0, weight = 0.0, w

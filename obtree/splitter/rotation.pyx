@@ -126,7 +126,7 @@ cdef class RotationSplitter(Splitter):
         given.classes = NULL
         given.n_classes = 0
         if self.classes is not None:
-            given.classes = self.classes.node.slot
+            given.classes = self.classes.node_slots()
             given.n_classes = self.classes.node.stride
         self.rotation.draw(&given, self.rng)
         self.rotation.apply(self.rotated)

@@ -96,7 +96,7 @@ def split_rows(codes, uint32_t cut, rows):
     cdef int32_t[::1] result = np.array(rows, dtype=np.int32)
     cdef int32_t[::1] spare = np.empty(len(rows), dtype=np.int32)
     n_left = kernels().split_rows(&cells[0], codes.itemsize, codes.itemsize, cut, &result[0],
-                                  result.shape[0], &spare[0])
+                                  &result[0], result.shape[0], &spare[0])
     return np.asarray(result), n_left
 
 

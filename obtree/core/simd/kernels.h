@@ -109,6 +109,11 @@ typedef struct {
                             const uint32_t *packed, ptrdiff_t n_slots, uint32_t *counts,
                             uint32_t *other_counts);
 
+    /* packed[p] = of_row[rows[p]], counted by slot: the sum of both halves of `counts`
+     * (2 * n_slots, zero before), each with every other row. */
+    void (*load_counts)(const uint32_t *of_row, const int32_t *rows, ptrdiff_t n,
+                        uint32_t *packed, ptrdiff_t n_slots, uint32_t *counts);
+
     /* Best Gini cut between the bins of one output; clears them. n_slots is a multiple of
      * four. IN total (n_slots) of the node, `squares` their sum of squares, `weight` their
      * sum; SCRATCH left (n_slots). Returns how many bins held anything; *score, *low_key
@@ -166,10 +171,12 @@ typedef struct {
     /* score[p] += step * x[p] */
     void (*add_column)(double *score, const float *x, double step, ptrdiff_t n);
 
-    /* Stable split of rows by rank: rows with codes <= cut stay in front. Returns how
-     * many. `spare` holds n rows of scratch. */
+    /* Stable split of rows by rank: those with codes <= cut stay in front. Returns how many.
+     * The rank of row p stands at places[p], which may be the rows themselves. `spare`
+     * holds n rows of scratch. */
     ptrdiff_t (*split_rows)(const void *codes, int32_t width, ptrdiff_t stride, uint32_t cut,
-                            int32_t *rows, ptrdiff_t n, int32_t *spare);
+                            const int32_t *places, int32_t *rows, ptrdiff_t n,
+                            int32_t *spare);
 
     /* Rows of float32, `stride` apart: a multiple of eight, padded with zeros.
      * dot_rows: out[p] = sum over k of x[p * stride + k] * w[k], for p < n.

@@ -31,6 +31,7 @@ const obtree_kernels OBTREE_JOIN(obtree_kernels_, OBTREE_TARGET) = {
     .fill_moments = fill_moments,
     .fill_counts = fill_counts,
     .fill_two_counts = fill_two_counts,
+    .load_counts = load_counts,
     .sweep_gini = sweep_gini,
     .sweep_gini_counts = sweep_gini_counts,
     .sort_codes = sort_codes,
