@@ -12,6 +12,7 @@ from obtree.criterion.registry import CLASSIFICATION, REGRESSION
 from obtree.testing.growth import grow_tree
 from obtree.testing.reference import find_members, route_rows
 
+SHARED = ["gini", "entropy", "log_loss", *REGRESSION]
 RULES = {
     "min_samples_leaf": {"min_samples_leaf": 15},
     "max_depth": {"min_samples_leaf": 10, "max_depth": 3},
@@ -85,14 +86,14 @@ def check(criterion, X, y, weight, n_classes=None, **rule):
 
 
 @pytest.mark.parametrize("rule", RULES.values(), ids=RULES.keys())
-@pytest.mark.parametrize("criterion", [*CLASSIFICATION, *REGRESSION])
+@pytest.mark.parametrize("criterion", SHARED)
 def test_every_criterion_and_rule(criterion, rule):
     check(criterion, *draw_problem(criterion, 1, weighted=False), **rule)
 
 
 @pytest.mark.parametrize("n_outputs", [1, 2])
 @pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("criterion", [*CLASSIFICATION, *REGRESSION])
+@pytest.mark.parametrize("criterion", SHARED)
 def test_weights_and_outputs(criterion, weighted, n_outputs):
     if criterion == "friedman_mse" and n_outputs > 1:
         pytest.skip("the score of several outputs is not that of squared error")
