@@ -193,7 +193,7 @@ def print_million(args):
     params = {"n_estimators": args.trees or SMALL_FOREST, "n_jobs": args.n_jobs}
     columns = ["forest", "fit s", "test error", "peak MB", "peak / X"]
     rows = []
-    for library in (REFERENCE, "obtree"):
+    for library in ("obtree",) if args.alone else (REFERENCE, "obtree"):
         with Worker(library) as worker:
             size = worker.ask("load", data="million")
             peak = worker.ask("fit_memory", random_state=0, **params)["peak_bytes"]
@@ -241,6 +241,9 @@ def parse_args(argv=None):
     parser.add_argument("--intelex", action="store_true", help="also scikit-learn-intelex")
     parser.add_argument("--scaling", action="store_true", help="fit time against rows")
     parser.add_argument("--million", action="store_true", help="memory of a large fit")
+    parser.add_argument(
+        "--alone", action="store_true", help="with --million: leave out scikit-learn, which is slow"
+    )
     parser.add_argument("--markdown", action="store_true", help="draw tables as Markdown")
     return parser.parse_args(argv)
 

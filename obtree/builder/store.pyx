@@ -45,7 +45,8 @@ cdef class NodeStore:
         self.uses_share = False
 
     cdef int _lengthen_nodes(self) except -1 nogil:
-        cdef idx_t n = 2 * self._node_capacity + 256
+        # By half: a large tree is a good part of what a fit takes.
+        cdef idx_t n = self._node_capacity + self._node_capacity // 2 + 256
         self.left = <node_t*>grow_block(self.left, n, sizeof(node_t))
         self.threshold = <double*>grow_block(self.threshold, n, sizeof(double))
         self.lower = <double*>grow_block(self.lower, n, sizeof(double))

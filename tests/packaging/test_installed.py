@@ -28,6 +28,7 @@ PUBLIC_PXD = [
     "obtree/criterion/moments_sweep.pxd",
     "obtree/criterion/sweep.pxd",
     "obtree/data/__init__.pxd",
+    "obtree/data/block.pxd",
     "obtree/data/dataset.pxd",
     "obtree/data/encode.pxd",
     "obtree/data/hyperplane.pxd",
