@@ -19,7 +19,7 @@ cdef class NodeTarget:
     cdef bint is_fixed                # the next draw would be the same again
     cdef double* score                # (n_slots) random number of each class
     cdef double* value                # (n) target of the node's rows
-    cdef int32_t* group               # (n) group of the node's rows, see find_groups
+    cdef const int32_t* group         # (n) group of the node's rows, see find_groups
     cdef int32_t* half                # (n) memory for groups that are no classes
 
     # Once per worker, GIL held, may raise.
