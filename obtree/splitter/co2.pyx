@@ -88,7 +88,7 @@ cdef class CO2Splitter(Splitter):
     -----
     ``splitter_stats_`` of the estimator tells how many nodes were "optimised", and in how
     many of them the axis split was taken since the plane had all rows on one side
-    ("collapsed", 2 to 11 % is normal) or, in regression, gained less ("rejected").
+    ("collapsed", some percent is normal) or, in regression, gained less ("rejected").
     """
 
     needs_rows = True
