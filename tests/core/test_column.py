@@ -44,8 +44,9 @@ def test_gather_from_rows_of_bytes(width, offset, n):
 
 
 @pytest.mark.parametrize("n", SIZES)
-@pytest.mark.parametrize("dtype", WIDTHS)
-@pytest.mark.parametrize("stride", [0, 7])
+@pytest.mark.parametrize(
+    ("dtype", "stride"), [*((dtype, 0) for dtype in WIDTHS), (np.uint8, 7), (np.uint16, 7)]
+)
 @pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
 def test_gather_above_leaves_out_rank_zero(dtype, n, stride, share):
     rng = np.random.default_rng(n)
@@ -54,8 +55,6 @@ def test_gather_above_leaves_out_rank_zero(dtype, n, stride, share):
     width = np.dtype(dtype).itemsize
     table = np.zeros((len(column), max(stride, width)), dtype=np.uint8)
     table[:, :width] = column.view(np.uint8).reshape(-1, width)
-    if stride and width == 4:
-        pytest.skip("rows of bytes hold ranks of one or two bytes")
     words, high = gather_above(table, width, rows)
     above = np.flatnonzero(column[rows])
     expected = column[rows][above].astype(np.uint64) << np.uint64(32) | above.astype(np.uint64)
