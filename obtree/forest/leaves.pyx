@@ -34,6 +34,10 @@ cdef enum:
 # Total weight below which a leaf stays constant.
 MIN_WEIGHT = 10.0
 
+# So does a leaf of which less than this, half a row, is not of its main class: next to nothing
+# says what a model should tell apart.
+cdef double MIN_OTHERS = 0.5
+
 # A feature that a larger share of the leaf's rows lacks is left out; rows that lack one of the
 # others take no part.
 cdef double MAX_MISSING_SHARE = 0.1
@@ -198,6 +202,7 @@ cdef class LeafWorker:
         cdef const int64_t[::1] term_ptr = tree.term_ptr
         cdef const int32_t[::1] term_feature = tree.term_feature
         cdef const double[:, :, ::1] value = tree.value
+        cdef const double[::1] total = tree.weighted_n_node_samples
         cdef int64_t[::1] start = np.zeros(n_nodes + 1, dtype=np.int64)
         cdef int64_t[::1] order = np.empty(self._n_rows, dtype=np.int64)
         cdef int64_t[::1] ptr = np.zeros(n_nodes + 1, dtype=np.int64)
@@ -222,7 +227,7 @@ cdef class LeafWorker:
             for node in range(n_nodes):
                 n_terms = 0
                 if left[node] < 0 and start[node] > i and not self._job._stop:
-                    if not self._is_pure(&value[node, 0, 0]):
+                    if not self._is_pure(&value[node, 0, 0], total[node]):
                         n_candidates = self._list_features(
                             node, &parent[0], &term_ptr[0],
                             &term_feature[0] if term_feature.shape[0] > 0 else NULL)
@@ -250,13 +255,17 @@ cdef class LeafWorker:
             **{name: getattr(tree, name) for name in (*FIELDS, *names)},
         )
 
-    cdef bint _is_pure(self, const double* value) noexcept nogil:
-        """Whether a leaf has one class for each output: no model can do better."""
-        cdef idx_t k
+    cdef bint _is_pure(self, const double* value, double total) noexcept nogil:
+        """Whether a leaf has next to nothing but one class for each output."""
+        cdef idx_t k, c
+        cdef double largest
         if self._solver.is_regression:
             return False
-        for k in range(self._solver.n_outputs * self._solver.max_n_classes):
-            if value[k] != 0.0 and value[k] != 1.0:
+        for k in range(self._solver.n_outputs):
+            largest = 0.0
+            for c in range(self._solver.max_n_classes):
+                largest = max(largest, value[k * self._solver.max_n_classes + c])
+            if total * (1.0 - largest) >= MIN_OTHERS:
                 return False
         return True
 
