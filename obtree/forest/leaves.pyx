@@ -1,23 +1,22 @@
 """Linear models for the leaves of grown trees.
 
 A tree is grown, and pruned, with constant leaves; then each leaf gets a model of its own,
-fitted to the rows of the tree's bag that reach it (optim/leaf_model.pyx). `prange` over trees,
-one worker with scratch of its own for each thread. The bag follows from the tree's seed, so
-nothing but the seeds has to be kept from growing.
+fitted to the rows of the tree's bag that reach it (optim/leaf_model.pyx). Each thread has one
+worker with scratch of its own. The bag follows from the tree's seed, so nothing but the seeds
+has to be kept from growing.
 """
 
 import numpy as np
 from scipy.sparse import issparse
 
-from cython.parallel cimport prange, threadid
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
-from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
 from obtree.core.dispatch cimport OBTREE_FLOAT_ROWS
 from obtree.core.memory cimport Workspace, free_block, grow_block
 from obtree.core.types cimport X_t, idx_t, w_t
 from obtree.forest.bootstrap cimport Bag
+from obtree.forest.job cimport Job, Worker
 from obtree.optim.leaf_model cimport LeafSolver
 from obtree.tree.rows cimport Rows, clear_block, load_block, open_rows, prepare_block
 
@@ -43,16 +42,13 @@ cdef double MIN_OTHERS = 0.5
 cdef double MAX_MISSING_SHARE = 0.1
 
 
-cdef class LeafJob:
+cdef class LeafJob(Job):
     """The trees whose leaves are to be fitted, and what all workers share.
 
     Parameters are those of `fit_leaves`.
     """
 
-    cdef volatile int _stop
-    cdef readonly idx_t n_done
     cdef readonly list trees
-    cdef readonly object error
     cdef Rows _rows
     cdef object _X
     cdef object _y
@@ -61,10 +57,7 @@ cdef class LeafJob:
     cdef object _bag_options
 
     def __init__(self, trees, X, y, n_classes, seeds, *bag_options):
-        self._stop = 0
-        self.n_done = 0
         self.trees = list(trees)
-        self.error = None
         self._X = X.tocsr() if issparse(X) else np.ascontiguousarray(X, dtype=np.float32)
         self._rows = open_rows(self._X, X.shape[1])
         self._y = np.ascontiguousarray(y)
@@ -72,32 +65,12 @@ cdef class LeafJob:
         self._seeds = np.ascontiguousarray(seeds, dtype=np.uint32)
         self._bag_options = bag_options
 
-    def stop(self):
-        """End as soon as possible."""
-        self._stop = 1
-
     def run(self, double l2, int n_threads):
         """Fit all trees on `n_threads` threads."""
-        cdef idx_t n_trees = len(self.trees)
-        cdef idx_t t
-        cdef void** borrowed = <void**>malloc(n_threads * sizeof(void*))
-        if borrowed == NULL:
-            raise MemoryError()
-        try:
-            workers = [LeafWorker(self, l2) for _ in range(n_threads)]
-            for t in range(n_threads):
-                borrowed[t] = <void*>workers[t]
-            # The list keeps the workers alive; the loop needs no reference of its own.
-            for t in prange(n_trees, nogil=True, schedule="dynamic", chunksize=1,
-                            num_threads=n_threads):
-                (<LeafWorker>borrowed[threadid()]).fit_tree(t)
-        finally:
-            free(borrowed)
-        if self.error is not None:
-            raise self.error
+        self.share_out([LeafWorker(self, l2) for _ in range(n_threads)], len(self.trees))
 
 
-cdef class LeafWorker:
+cdef class LeafWorker(Worker):
     """One thread's bag, solver and scratch."""
 
     cdef LeafJob _job
@@ -147,7 +120,7 @@ cdef class LeafWorker:
         n_outputs = job._y.shape[1]
         is_regression = job._n_classes is None
         self._solver = LeafSolver([1] * n_outputs if is_regression else job._n_classes, l2)
-        self._solver.stop = &job._stop
+        self._solver.stop = &job.stopped
         self._target = NULL
         self._codes = NULL
         if is_regression:
@@ -177,19 +150,11 @@ cdef class LeafWorker:
         free_block(self._all_features)
         free_block(self._all_weights)
 
-    cdef void fit_tree(self, idx_t t) noexcept with gil:
-        """Give tree t of the job its models, or record what went wrong."""
-        if self._job._stop:
-            return
-        try:
-            tree = self._fit(self._job.trees[t], self._job._seeds[t])
-            if not self._job._stop:
-                self._job.trees[t] = tree
-                self._job.n_done += 1
-        except BaseException as error:
-            # Raised once, after the loop; the other threads end soon.
-            self._job.error = self._job.error or error
-            self._job._stop = 1
+    cdef object work(self, idx_t t):
+        """Give tree t of the job its models."""
+        tree = self._fit(self._job.trees[t], self._job._seeds[t])
+        if not self._job.stopped:
+            self._job.trees[t] = tree
 
     cdef object _fit(self, tree, uint32_t seed):
         """The tree with a model at every leaf that can have one."""
@@ -226,7 +191,7 @@ cdef class LeafWorker:
             i = 0
             for node in range(n_nodes):
                 n_terms = 0
-                if left[node] < 0 and start[node] > i and not self._job._stop:
+                if left[node] < 0 and start[node] > i and not self._job.stopped:
                     if not self._is_pure(&value[node, 0, 0], total[node]):
                         n_candidates = self._list_features(
                             node, &parent[0], &term_ptr[0],

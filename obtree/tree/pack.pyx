@@ -5,8 +5,8 @@ weight 1. The threshold is rounded *down* to float32, so that x <= threshold kee
 truth for every float32 x, and kept as an integer key of the same order (core/simd/kernels.h);
 child and feature share one word. *Wide*: 16 bytes a node, with a float64 threshold; it
 serves whenever one tree exceeds what the narrow layout can hold (bits for children and
-features, leaf vectors) or has linear leaves, which read the row as it is. *Oblique*: 32 bytes a node with the first of any number of terms;
-the others are beside it (terms.py).
+features, leaf vectors) or has linear leaves, which read the row as it is. *Oblique*: 32 bytes
+a node with the first of any number of terms; the others are beside it (terms.py).
 
 All keep the two children of a node in neighbouring slots, and a few generations of a
 family close together, so that a walk touches few cache lines. Slot 0 of a tree is
