@@ -9,7 +9,6 @@ rate that falls to a tenth, and the moments of a unit rest while no row of a bat
 
 import numpy as np
 
-from libc.math cimport sqrt
 from libc.stdint cimport int32_t, uint32_t
 from libc.string cimport memcpy, memset
 
@@ -279,7 +278,6 @@ cdef class Descent:
     cdef double _take_step(self, idx_t start, idx_t end) noexcept nogil:
         """Move the units that rows start:end of the order pull; returns their error."""
         cdef const FormView* view = &self.view
-        cdef Problem problem = self._problem
         cdef idx_t n_pulls = 0, n_touched = 0, i, k, n
         cdef double loss = 0.0
         cdef float* x
@@ -288,11 +286,12 @@ cdef class Descent:
         for i in range(end - start):
             row = self._order[start + i]
             x = self._x + i * view.stride
-            standardise_row(problem.x + row * problem.n_features, view, x)
+            standardise_row(self._problem.x + row * self._problem.n_features, view, x)
             walk_forwards(view, x, &self.tape)
-            loss += problem.weight[row] * measure_loss(view, &self.tape, problem.codes[row])
-            n = walk_backwards(view, &self.tape, problem.codes[row],
-                               problem.weight[row] / self._mean_weight,
+            loss += (self._problem.weight[row]
+                     * measure_loss(view, &self.tape, self._problem.codes[row]))
+            n = walk_backwards(view, &self.tape, self._problem.codes[row],
+                               self._problem.weight[row] / self._mean_weight,
                                self._unit + n_pulls, self._slope + n_pulls)
             for k in range(n_pulls, n_pulls + n):
                 unit = self._unit[k]
@@ -335,16 +334,16 @@ cdef class Descent:
 
     cdef double _validate(self) noexcept nogil:
         """Mean squared error on the rows that are not learnt from."""
-        cdef Problem problem = self._problem
         cdef double loss = 0.0, total = 0.0
         cdef idx_t i
-        for i in range(problem.n_train, problem.n_rows):
+        for i in range(self._problem.n_train, self._problem.n_rows):
             if i % STOP_ROWS == 0 and self._rule.stop != NULL and self._rule.stop[0]:
                 break
-            standardise_row(problem.x + i * problem.n_features, &self.view, self._x)
+            standardise_row(self._problem.x + i * self._problem.n_features, &self.view, self._x)
             walk_forwards(&self.view, self._x, &self.tape)
-            loss += problem.weight[i] * measure_loss(&self.view, &self.tape, problem.codes[i])
-            total += problem.weight[i]
+            loss += (self._problem.weight[i]
+                     * measure_loss(&self.view, &self.tape, self._problem.codes[i]))
+            total += self._problem.weight[i]
         return loss / total if total > 0.0 else 0.0
 
 

@@ -51,6 +51,9 @@ class NormalForm:
     n_features, n_classes : int
     """
 
+    #: Forms are for one output.
+    n_outputs = 1
+
     @classmethod
     def from_arrays(cls, *, n_features, n_classes, **arrays):
         """Make a form from arrays that are known to be consistent.

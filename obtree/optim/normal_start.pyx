@@ -9,7 +9,6 @@ ask for: ``steepness`` / (their standard deviation along the plane's normal), at
 
 import numpy as np
 
-from libc.math cimport sqrt
 from libc.stdint cimport int64_t, uint8_t
 
 from obtree.core.types cimport X_t, feature_t, idx_t, node_t, w_t
