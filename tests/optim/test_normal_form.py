@@ -73,7 +73,7 @@ DAMAGE = {
     "mean": replace("mean", lambda a: a[:-1]),
     "no roots": replace("root", lambda a: a[:0]),
     "far child": put("child_left", 0, 10**6),
-    "low child": put("child_left", 0, -10**6),
+    "low child": put("child_left", 0, -(10**6)),
     "cycle": put("child_left", -1, 0),
     "own child": put("child_left", 0, 0),
     "twice": put("root", 0, 1),

@@ -102,16 +102,14 @@ def test_gradient_equals_finite_differences(seed, n_classes, shared, row, weight
     splitter=st.sampled_from(["axis", "random_oblique"]),
 )
 def test_an_infinitely_steep_form_is_the_tree(seed, n_classes, shared, splitter):
-    form, tree, X, _ = make_form(
-        seed, n_classes, shared=shared, steepness=1e6, splitter=splitter
-    )
+    form, tree, X, _ = make_form(seed, n_classes, shared=shared, steepness=1e6, splitter=splitter)
     values = NormalPredictor([form]).predict(X)[:, 0]
     hard = np.eye(n_classes)[tree.predict(X)]
     np.testing.assert_allclose(values, hard, atol=1e-4)
 
 
 def test_a_missing_value_counts_as_the_mean():
-    form, _, X, y = make_form(0)
+    form, _, X, _ = make_form(0)
     x = X[0].copy()
     x[1] = np.nan
     full = x.copy()
@@ -131,8 +129,9 @@ def test_scores_of_units_and_their_shares():
     below, above = soften_scores(score)
     exact = 1.0 / (1.0 + np.exp(-np.clip(score[:-1], -30, 30)))
     np.testing.assert_allclose(above[:-1], exact, rtol=2e-6)
-    np.testing.assert_allclose(below[:-1], 1.0 / (1.0 + np.exp(np.clip(score[:-1], -30, 30))),
-                               rtol=2e-6)
+    np.testing.assert_allclose(
+        below[:-1], 1.0 / (1.0 + np.exp(np.clip(score[:-1], -30, 30))), rtol=2e-6
+    )
     assert above[-1] == above[-4]
 
 
