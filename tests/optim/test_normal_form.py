@@ -89,7 +89,7 @@ DAMAGE = {
 def test_damaged_states_are_refused(fitted, damage):
     state = form_to_state(fitted[0])
     damage(state)
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match=r"format|fields|n_\w+|root|child_|weight|mean|scale"):
         form_from_state(state)
 
 
