@@ -8,7 +8,7 @@ import numpy as np
 
 from libc.string cimport memset
 
-from obtree.core.types cimport X_t, idx_t, w_t, y_t
+from obtree.core.types cimport X_t, w_t, y_t
 
 
 cdef class Problem:

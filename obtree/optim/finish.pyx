@@ -77,7 +77,6 @@ cdef class Finisher:
         self.value = np.zeros((n_nodes, max(problem.n_classes, problem.n_outputs)))
         self.share = np.zeros(max(len(self.term_feature), 1))
 
-
     def run(self, bint drop_dead):
         """Send the rows down and fill the arrays."""
         cdef Workspace workspace = Workspace()
