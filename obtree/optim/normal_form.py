@@ -4,8 +4,10 @@ import numpy as np
 
 FORMAT = 1
 
-# The packed form counts units, features and classes with 31 bits.
+# Units and features are counted with 31 bits. No array is as long as there are classes, so
+# that a state could ask for any number of them: every row to predict needs room for all.
 MAX_COUNT = 2**31 - 64
+MAX_CLASSES = 2**20
 
 FIELDS = {
     "root": (np.int32, 1),
@@ -15,7 +17,7 @@ FIELDS = {
     "mean": (np.float64, 1),
     "scale": (np.float64, 1),
 }
-COUNTS = ("n_features", "n_classes")
+COUNTS = {"n_features": MAX_COUNT, "n_classes": MAX_CLASSES}
 
 
 class NormalForm:
@@ -165,9 +167,9 @@ def form_from_state(state):
         raise ValueError(f"missing or unexpected fields in a form: {', '.join(wrong)}")
     if not _is_integer(state["format"]) or state["format"] != FORMAT:
         raise ValueError(f"format is {state['format']!r}; this version reads format {FORMAT}")
-    for name in COUNTS:
-        if not _is_integer(state[name]) or not 1 <= state[name] <= MAX_COUNT:
-            raise ValueError(f"{name} is {state[name]!r}; expected an integer in 1..{MAX_COUNT}")
+    for name, most in COUNTS.items():
+        if not _is_integer(state[name]) or not 1 <= state[name] <= most:
+            raise ValueError(f"{name} is {state[name]!r}; expected an integer in 1..{most}")
     for name, (dtype, n_dimensions) in FIELDS.items():
         _check_type(name, state[name], dtype, n_dimensions)
     # A private copy in native order: what was checked is what is used.

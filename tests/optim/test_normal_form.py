@@ -61,7 +61,7 @@ DAMAGE = {
     "format": replace("format", lambda _: 99),
     "format is text": replace("format", lambda _: "1"),
     "no features": replace("n_features", lambda _: 0),
-    "many classes": replace("n_classes", lambda _: 2**40),
+    "many classes": replace("n_classes", lambda _: 2**21),
     "true classes": replace("n_classes", lambda _: True),
     "fewer classes": replace("n_classes", lambda _: 1),
     "list": replace("root", lambda a: a.tolist()),
