@@ -29,6 +29,8 @@ def _leave_source_folder():
 _leave_source_folder()
 
 from obtree.estimators import (  # noqa: E402
+    DisjunctiveForestClassifier,
+    DisjunctiveTreeClassifier,
     ObliqueForestClassifier,
     ObliqueForestRegressor,
     ObliqueTreeClassifier,
@@ -40,6 +42,8 @@ from obtree.estimators import (  # noqa: E402
 __version__ = version("obtree")
 
 __all__ = [
+    "DisjunctiveForestClassifier",
+    "DisjunctiveTreeClassifier",
     "ObliqueForestClassifier",
     "ObliqueForestRegressor",
     "ObliqueTreeClassifier",

@@ -121,6 +121,10 @@ cdef extern from "simd/kernels.h":
                            float* out) noexcept nogil
         void (*move_weights)(float* w, float* m, float* v, const float* gradient, Py_ssize_t n,
                              float rate, float lift) noexcept nogil
+        void (*dot_units)(const float* w, Py_ssize_t stride, const int32_t* at, Py_ssize_t n,
+                          const float* x, float* out) noexcept nogil
+        void (*soften_scores)(const float* score, Py_ssize_t n, float* below,
+                              float* above) noexcept nogil
         void (*traverse_narrow)(const NarrowNode* nodes, const uint32_t* x, Py_ssize_t n_rows,
                                 Py_ssize_t n_features, int32_t shift, uint32_t mask,
                                 int32_t n_sure, int32_t has_missing, uint32_t* found,

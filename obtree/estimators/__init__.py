@@ -1,10 +1,13 @@
 """Estimators with scikit-learn's interface."""
 
+from obtree.estimators.disjunctive import DisjunctiveForestClassifier, DisjunctiveTreeClassifier
 from obtree.estimators.forest import ObliqueForestClassifier, ObliqueForestRegressor
 from obtree.estimators.io import load_model, save_model
 from obtree.estimators.tree import ObliqueTreeClassifier, ObliqueTreeRegressor
 
 __all__ = [
+    "DisjunctiveForestClassifier",
+    "DisjunctiveTreeClassifier",
     "ObliqueForestClassifier",
     "ObliqueForestRegressor",
     "ObliqueTreeClassifier",

@@ -148,9 +148,15 @@ class PredictorCache:
 
     Two threads that meet an empty cache may both pack the nodes; either result is
     right, and a lock could stay closed for ever in a forked process.
+
+    Parameters
+    ----------
+    kind : type, default=Predictor
+        Made with the list of trees, or of what takes their place.
     """
 
-    def __init__(self):
+    def __init__(self, kind=Predictor):
+        self._kind = kind
         self._packed = ((), None)
 
     def get(self, trees):
@@ -167,12 +173,12 @@ class PredictorCache:
         """
         known, predictor = self._packed
         if len(known) != len(trees) or not all(map(operator.is_, known, trees)):
-            predictor = Predictor(list(trees))
+            predictor = self._kind(list(trees))
             self._packed = (tuple(trees), predictor)
         return predictor
 
     def __reduce__(self):
-        return PredictorCache, ()
+        return PredictorCache, (self._kind,)
 
 
 class BaseModel(MultiOutputMixin, BaseEstimator):

@@ -21,8 +21,14 @@ from sklearn.utils.validation import check_is_fitted
 from obtree.estimators.archive import read_archive, write_archive
 from obtree.estimators.bagging import BaseForestModel
 from obtree.estimators.base import BaseModel
+from obtree.estimators.disjunctive import (
+    BaseDisjunctive,
+    DisjunctiveForestClassifier,
+    DisjunctiveTreeClassifier,
+)
 from obtree.estimators.forest import ObliqueForestClassifier, ObliqueForestRegressor
 from obtree.estimators.tree import ObliqueTreeClassifier, ObliqueTreeRegressor
+from obtree.optim.normal_form import form_from_state, form_to_state
 from obtree.splitter.registry import available, resolve_splitter
 from obtree.tree.state import tree_from_state, tree_to_state
 from obtree.tree.tree import OPTIONAL_FIELDS, Tree
@@ -37,6 +43,8 @@ ESTIMATORS = {
         ObliqueTreeRegressor,
         ObliqueForestClassifier,
         ObliqueForestRegressor,
+        DisjunctiveTreeClassifier,
+        DisjunctiveForestClassifier,
     )
 }
 
@@ -86,7 +94,8 @@ def save_model(path, estimator):
     seeds = [child.random_state for child in getattr(estimator, "estimators_", ())]
     arrays = {f"classes_{k}": found for k, found in enumerate(classes)}
     arrays["seeds"] = np.array(seeds, dtype=np.uint32)
-    arrays.update(_pack_states([tree_to_state(tree) for tree in estimator._list_trees()]))
+    to_state = form_to_state if isinstance(estimator, BaseDisjunctive) else tree_to_state
+    arrays.update(_pack_states([to_state(tree) for tree in estimator._list_trees()]))
     write_archive(path, header, arrays)
 
 
@@ -126,9 +135,11 @@ def _build_estimator(header, arrays):
     _restore_features(estimator, header)
     seeds = arrays.pop("seeds")
     classes = _decode_classes(header["class_kinds"], arrays)
-    trees = [tree_from_state(state) for state in _unpack_states(arrays)]
+    soft = isinstance(estimator, BaseDisjunctive)
+    from_state, check = (form_from_state, _check_form) if soft else (tree_from_state, _check_tree)
+    trees = [from_state(state) for state in _unpack_states(arrays)]
     for tree in trees:
-        _check_tree(tree, trees[0], estimator.n_features_in_, classes)
+        check(tree, trees[0], estimator.n_features_in_, classes)
     max_features = _check_count("max_features", header["max_features"])
     if not isinstance(estimator, BaseForestModel):
         (tree,) = trees
@@ -176,6 +187,14 @@ def _check_tree(tree, first, n_features, classes):
         or tree.value.shape[1:] != first.value.shape[1:]
     ):
         raise ValueError("its trees disagree with each other or with its header")
+
+
+def _check_form(form, first, n_features, classes):
+    """Refuse a disjunctive normal form that does not fit the estimator."""
+    if classes is None or [form.n_classes] != [len(found) for found in classes]:
+        raise ValueError("its forms and its class labels disagree")
+    if form.n_features != n_features:
+        raise ValueError("its forms disagree with its header")
 
 
 def _pack_states(states):

@@ -4,6 +4,8 @@ import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from obtree import (
+    DisjunctiveForestClassifier,
+    DisjunctiveTreeClassifier,
     ObliqueForestClassifier,
     ObliqueForestRegressor,
     ObliqueTreeClassifier,
@@ -22,6 +24,8 @@ BOOTSTRAP_FAILURES = {
 
 def list_expected_failures(estimator):
     """Return the checks that a bootstrap cannot pass."""
+    if isinstance(estimator, DisjunctiveTreeClassifier | DisjunctiveForestClassifier):
+        return dict.fromkeys(BOOTSTRAP_FAILURES, "a batch holds rows, whatever they weigh")
     draws = getattr(estimator, "_draws_bootstraps", lambda: False)
     return BOOTSTRAP_FAILURES if draws() else {}
 
@@ -38,6 +42,9 @@ def list_estimators():
     yield ObliqueForestClassifier(3, combine="product", max_leaf_nodes=6)
     yield ObliqueForestClassifier(3, rotation="pca")
     yield ObliqueForestRegressor(3, rotation="pca", splitter="discriminant")
+    yield DisjunctiveTreeClassifier()
+    yield DisjunctiveForestClassifier(3, shared_weights=True, n_jobs=2)
+    yield DisjunctiveForestClassifier(3, combine="vote", init="random_oblique")
     for criterion in CLASSIFICATION[1:]:
         yield ObliqueTreeClassifier(criterion=criterion)
     for criterion in REGRESSION[1:]:

@@ -201,6 +201,13 @@ typedef struct {
     void (*move_weights)(float *w, float *m, float *v, const float *gradient, ptrdiff_t n,
                          float rate, float lift);
 
+    /* dot_units: out[i] = sum over k of w[at[i] * stride + k] * x[k], for i < n; rows as above.
+     * soften_scores: above[k] = 1 / (1 + exp(-score[k])) and below[k] = 1 - above[k], with
+     * scores clipped to -30..30; one that is not a number counts as 30. */
+    void (*dot_units)(const float *w, ptrdiff_t stride, const int32_t *at, ptrdiff_t n,
+                      const float *x, float *out);
+    void (*soften_scores)(const float *score, ptrdiff_t n, float *below, float *above);
+
     /* found[r] = slot of the leaf that row r of a block reaches. Every row takes n_sure
      * steps before any is looked at. `scratch` holds 3 * (n_rows + 16). Narrow nodes take a block
      * of OBTREE_KEY_GROUPS, wide ones of OBTREE_FLOAT_ROWS. */

@@ -1,0 +1,404 @@
+"""Disjunctive normal trees: DisjunctiveTreeClassifier and DisjunctiveForestClassifier."""
+
+from joblib import effective_n_jobs
+
+from obtree.estimators.base import PredictorCache
+from obtree.estimators.forest import ObliqueForestClassifier
+from obtree.estimators.optimised import BaseOptimisedForest, BaseOptimisedTree
+from obtree.estimators.params import (
+    check_flag,
+    check_integer,
+    check_number,
+    resolve_max_samples,
+)
+from obtree.estimators.task import ClassificationTask
+from obtree.estimators.tree import ObliqueTreeClassifier
+from obtree.optim.disjunctive import DisjunctiveOptimiser
+from obtree.optim.normal_predict import NormalPredictor
+
+
+class BaseDisjunctive(ClassificationTask):
+    """What a disjunctive normal tree and a forest of them have in common.
+
+    A row takes every path of a soft tree at once, so what asks for one leaf or one path
+    (``apply``, ``decision_path``, ``get_depth``, ``get_n_leaves``) and what is counted on hard
+    splits (``feature_importances_``) does not exist.
+    """
+
+    def _refuse(self):
+        raise AttributeError(
+            f"a row has no single leaf or path in a soft tree; {type(self).__name__} has "
+            "neither apply, decision_path, get_depth, get_n_leaves nor feature_importances_"
+        )
+
+    apply = property(_refuse)
+    decision_path = property(_refuse)
+    get_depth = property(_refuse)
+    get_n_leaves = property(_refuse)
+    feature_importances_ = property(_refuse)
+
+    def _growth_params(self):
+        """Return what start trees are grown with, and refuse what they cannot have."""
+        if isinstance(self.class_weight, str) and self.class_weight != "balanced":
+            raise ValueError(
+                f"class_weight={self.class_weight!r} is not valid; expected a dict, 'balanced' "
+                "or None"
+            )
+        return {
+            "splitter": self._check_init(),
+            "criterion": self.criterion,
+            "max_depth": self.max_depth,
+            "min_samples_split": self.min_samples_split,
+            "min_samples_leaf": self.min_samples_leaf,
+            "max_features": self.max_features,
+            "class_weight": self.class_weight,
+        }
+
+    def _make_optimiser(self, problem):
+        """Return the `DisjunctiveOptimiser` that the parameters describe."""
+        patience = self.n_iter_no_change
+        return DisjunctiveOptimiser(
+            n_epochs=check_integer("n_epochs", self.n_epochs, 1, 10**6),
+            learning_rate=check_number(
+                "learning_rate", self.learning_rate, 0.0, 100.0, open_low=True
+            ),
+            batch_size=check_integer("batch_size", self.batch_size, 1, 2**20),
+            steepness=check_number("steepness", self.steepness, 0.0, 1e6, open_low=True),
+            max_steepness=check_number(
+                "max_steepness", self.max_steepness, 0.0, 1e6, open_low=True
+            ),
+            shared_weights=check_flag("shared_weights", self.shared_weights),
+            n_iter_no_change=1 if patience is None else patience,
+            tol=check_number("tol", self.tol, 0.0, 1e6),
+        )
+
+    def _count_threads(self):
+        """Return the number of threads that ``n_jobs`` stands for."""
+        return effective_n_jobs(self.n_jobs)
+
+
+class DisjunctiveTreeClassifier(BaseDisjunctive, BaseOptimisedTree):
+    """A tree of soft decisions that all move together, for classification.
+
+    A grown tree is rewritten as one differentiable function per class, a disjunction of the
+    paths to the leaves of that class, and gradient descent on the squared error moves all its
+    planes at once [1]_. Features need no scaling.
+
+    Parameters
+    ----------
+    init : str, Splitter, or fitted tree, default="axis"
+        What the tree to start from is grown with; see `obtree.splitter`. Or a tree of obtree
+        that was fitted to the same features and classes. All its nodes must be planes.
+    criterion : str, default="gini"
+        Impurity that the splits of the start tree reduce.
+    max_depth : int, default=None
+        Greatest depth of the start tree; None grows until leaves are pure or too small.
+    min_samples_split : int or float, default=2
+        Rows a node of the start tree needs to be split.
+    min_samples_leaf : int or float, default=1
+        Rows each child needs in the start tree.
+    max_features : int, float, {"sqrt", "log2"} or None, default=None
+        Candidates per node of the start tree.
+    n_epochs : int, default=20
+        Passes over the rows.
+    learning_rate : float, default=0.01
+        Step of Adam at the start; it falls to a tenth of this.
+    batch_size : int, default=16
+        Rows that make one step.
+    steepness : float, default=2.0
+        How steep a unit starts: over one standard deviation of the node's rows its score
+        changes by this much.
+    max_steepness : float, default=3.0
+        Bound of the same over one standard deviation of all rows.
+    shared_weights : bool, default=False
+        Whether all classes use the same planes. Otherwise each class has planes of its own;
+        of two classes, only the second has a function, and the first is what it leaves.
+    validation_fraction : float, default=0.1
+        Share of the rows set aside when `n_iter_no_change` is given.
+    n_iter_no_change : int, default=None
+        End after so many epochs without progress on the rows set aside, and keep the
+        weights of the best epoch. None learns from all rows for `n_epochs`.
+    tol : float, default=1e-4
+        Least decrease of the mean squared error that counts as progress.
+    class_weight : dict or "balanced", default=None
+        Weights of the classes.
+    n_jobs : int, default=None
+        Number of threads that predict, as in joblib.
+    random_state : int, RandomState instance or None, default=None
+        Source of all randomness.
+    verbose : int, default=0
+        1 shows a progress bar.
+
+    Attributes
+    ----------
+    form_ : NormalForm
+        The disjunctive normal form as plain arrays.
+    objective_ : ndarray of shape (n_epochs,)
+        Mean squared error of each epoch, summed over the functions.
+    classes_ : ndarray of shape (n_classes,)
+        Class labels.
+    n_classes_, n_outputs_ : int
+        Numbers of classes and of outputs (1).
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, when X had names.
+    max_features_ : int
+        Resolved value of `max_features`.
+
+    Notes
+    -----
+    A missing value counts as the mean of its feature in training.
+
+    References
+    ----------
+    .. [1] M. Seyedhosseini and T. Tasdizen, "Disjunctive normal random forests", Pattern
+       Recognition 48 (2015).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from obtree import DisjunctiveTreeClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> tree = DisjunctiveTreeClassifier(random_state=0).fit(X, y)
+    >>> tree.predict_proba(X[:2]).shape
+    (2, 3)
+    """
+
+    def __init__(
+        self,
+        *,
+        init="axis",
+        criterion="gini",
+        max_depth=None,
+        min_samples_split=2,
+        min_samples_leaf=1,
+        max_features=None,
+        n_epochs=20,
+        learning_rate=0.01,
+        batch_size=16,
+        steepness=2.0,
+        max_steepness=3.0,
+        shared_weights=False,
+        validation_fraction=0.1,
+        n_iter_no_change=None,
+        tol=1e-4,
+        class_weight=None,
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
+    ):
+        self.init = init
+        self.criterion = criterion
+        self.max_depth = max_depth
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.max_features = max_features
+        self.n_epochs = n_epochs
+        self.learning_rate = learning_rate
+        self.batch_size = batch_size
+        self.steepness = steepness
+        self.max_steepness = max_steepness
+        self.shared_weights = shared_weights
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.tol = tol
+        self.class_weight = class_weight
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _make_starter(self):
+        """Return the greedy tree that checks the data and grows the start."""
+        return ObliqueTreeClassifier(**self._growth_params())
+
+    def _store_tree(self, tree, classes, max_features):
+        """Set the fitted attributes, other than those that describe X."""
+        self._store_outputs(1, classes)
+        self.max_features_ = max_features
+        self.form_ = tree
+        self._predictor = PredictorCache(NormalPredictor)
+
+    def _list_trees(self):
+        """Return what to predict with."""
+        return [self.form_]
+
+
+class DisjunctiveForestClassifier(BaseDisjunctive, BaseOptimisedForest):
+    """A forest of disjunctive normal trees, for classification.
+
+    Every tree of a grown forest becomes a `DisjunctiveTreeClassifier`, optimised by itself on
+    all rows [1]_. It is often more accurate than the forest it starts from with a fraction of
+    the trees.
+
+    Parameters
+    ----------
+    n_estimators : int, default=20
+        Number of trees.
+    init : str, Splitter, or fitted forest, default="axis"
+        What the trees to start from are grown with; see `obtree.splitter`. Or a tree or forest
+        of obtree that was fitted to the same features and classes. All nodes must be planes.
+    criterion : str, default="gini"
+        Impurity that the splits of start trees reduce.
+    max_depth : int, default=None
+        Greatest depth of start trees; None grows until leaves are pure or too small.
+    min_samples_split : int or float, default=2
+        Rows a node of a start tree needs to be split.
+    min_samples_leaf : int or float, default=1
+        Rows each child needs in a start tree.
+    max_features : int, float, {"sqrt", "log2"} or None, default="sqrt"
+        Candidates per node of start trees.
+    bootstrap : bool or "auto", default="auto"
+        Whether each start tree grows on a sample of the rows, drawn with replacement; "auto"
+        follows the splitter. The descent uses all rows in any case.
+    max_samples : int or float, default=None
+        Bootstrap draws per start tree; a float is a fraction of the rows.
+    n_epochs : int, default=20
+        Passes over the rows.
+    learning_rate : float, default=0.01
+        Step of Adam at the start; it falls to a tenth of this.
+    batch_size : int, default=16
+        Rows that make one step.
+    steepness : float, default=2.0
+        How steep a unit starts: over one standard deviation of the node's rows its score
+        changes by this much.
+    max_steepness : float, default=3.0
+        Bound of the same over one standard deviation of all rows.
+    shared_weights : bool, default=False
+        Whether all classes use the same planes. Otherwise each class has planes of its own;
+        of two classes, only the second has a function, and the first is what it leaves.
+    combine : {"average", "vote"}, default="average"
+        Mean of the trees' class values, or the share of trees that vote for a class.
+    validation_fraction : float, default=0.1
+        Share of the rows set aside when `n_iter_no_change` is given.
+    n_iter_no_change : int, default=None
+        End a tree after so many epochs without progress on the rows set aside, and keep
+        the weights of its best epoch. None learns from all rows for `n_epochs`.
+    tol : float, default=1e-4
+        Least decrease of the mean squared error that counts as progress.
+    class_weight : dict or "balanced", default=None
+        Weights of the classes.
+    n_jobs : int, default=None
+        Number of threads, as in joblib: None is 1, -1 all cores. The result does not
+        depend on it.
+    random_state : int, RandomState instance or None, default=None
+        Source of all randomness.
+    verbose : int, default=0
+        1 shows a progress bar.
+
+    Attributes
+    ----------
+    estimators_ : list of DisjunctiveTreeClassifier
+        The trees; the ``random_state`` of each is its seed.
+    objective_ : list of ndarray
+        The ``objective_`` of each tree.
+    classes_ : ndarray of shape (n_classes,)
+        Class labels.
+    n_classes_, n_outputs_ : int
+        Numbers of classes and of outputs (1).
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, when X had names.
+    max_features_ : int
+        Resolved value of `max_features`.
+
+    Notes
+    -----
+    A missing value counts as the mean of its feature in training.
+
+    References
+    ----------
+    .. [1] M. Seyedhosseini and T. Tasdizen, "Disjunctive normal random forests", Pattern
+       Recognition 48 (2015).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from obtree import DisjunctiveForestClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> forest = DisjunctiveForestClassifier(5, random_state=0).fit(X, y)
+    >>> len(forest.estimators_)
+    5
+    """
+
+    _tree_class = DisjunctiveTreeClassifier
+    _combine_rules = ("average", "vote")
+
+    def __init__(
+        self,
+        n_estimators=20,
+        *,
+        init="axis",
+        criterion="gini",
+        max_depth=None,
+        min_samples_split=2,
+        min_samples_leaf=1,
+        max_features="sqrt",
+        bootstrap="auto",
+        max_samples=None,
+        n_epochs=20,
+        learning_rate=0.01,
+        batch_size=16,
+        steepness=2.0,
+        max_steepness=3.0,
+        shared_weights=False,
+        combine="average",
+        validation_fraction=0.1,
+        n_iter_no_change=None,
+        tol=1e-4,
+        class_weight=None,
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
+    ):
+        self.n_estimators = n_estimators
+        self.init = init
+        self.criterion = criterion
+        self.max_depth = max_depth
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.max_features = max_features
+        self.bootstrap = bootstrap
+        self.max_samples = max_samples
+        self.n_epochs = n_epochs
+        self.learning_rate = learning_rate
+        self.batch_size = batch_size
+        self.steepness = steepness
+        self.max_steepness = max_steepness
+        self.shared_weights = shared_weights
+        self.combine = combine
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.tol = tol
+        self.class_weight = class_weight
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _make_starter(self):
+        """Return the greedy forest that checks the data and grows the start."""
+        starter = ObliqueForestClassifier(
+            self.n_estimators,
+            bootstrap=self.bootstrap,
+            max_samples=self.max_samples,
+            **self._growth_params(),
+        )
+        starter._check_forest_params()
+        return starter
+
+    def _count_draws(self, plan):
+        """Return how many rows are drawn with replacement for each start tree."""
+        starter = self._make_starter()
+        if not starter._draws_bootstraps():
+            return 0
+        return resolve_max_samples(self.max_samples, plan.n_rows)
+
+    def _store_forest(self, estimators, n_outputs, classes, max_features):
+        """Set the fitted attributes, other than those that describe X."""
+        super()._store_forest(estimators, n_outputs, classes, max_features)
+        self._predictor = PredictorCache(NormalPredictor)
+
+    def _list_trees(self):
+        """Return what to predict with."""
+        return [estimator.form_ for estimator in self.estimators_]

@@ -1,0 +1,227 @@
+"""Prediction with disjunctive normal forms.
+
+Rows are read in blocks and go through every form in turn; a row adds up what the forms say in
+their order, so the number of threads changes nothing.
+"""
+
+import numpy as np
+
+from cython.parallel cimport prange, threadid
+from libc.stdint cimport int32_t
+from libc.string cimport memcpy, memset
+
+from obtree.core.dispatch cimport OBTREE_FLOAT_ROWS
+from obtree.core.memory cimport Workspace
+from obtree.core.types cimport X_t, idx_t
+from obtree.optim.soft_walk cimport (
+    FormView,
+    Tape,
+    read_class,
+    standardise_row,
+    take_tape,
+    walk_forwards,
+)
+from obtree.tree.rows cimport RowView, Rows, clear_block, load_block, open_rows, prepare_block
+
+from obtree.core.threads import call_detached
+
+cdef enum:
+    LANES = 8
+    BLOCK_BYTES = 1 << 16
+
+COMBINE = ("average", "vote")
+
+
+cdef class NormalPredictor:
+    """Prediction with a list of forms.
+
+    Parameters
+    ----------
+    forms : sequence of NormalForm
+        At least one; all with the same features and classes.
+    """
+
+    cdef Workspace _workspace
+    cdef FormView* _views
+    cdef idx_t _n_forms
+    cdef idx_t _max_units
+    cdef idx_t _max_roots
+    cdef object _forms
+
+    def __init__(self, forms):
+        cdef const int32_t[::1] root, left, right
+        cdef const float[:, ::1] weight
+        cdef const double[::1] mean, scale
+        cdef FormView* view
+        cdef float* rows
+        cdef idx_t t, k
+        forms = tuple(forms)
+        if not forms:
+            raise ValueError("a predictor needs at least one form, got none")
+        if len({(form.n_features, form.n_classes) for form in forms}) != 1:
+            raise ValueError("the forms disagree about the number of features or classes")
+        self._forms = forms
+        self._workspace = Workspace()
+        self._n_forms = len(forms)
+        self._views = <FormView*>self._workspace.take(self._n_forms, sizeof(FormView))
+        self._max_units = 0
+        self._max_roots = 0
+        for t, form in enumerate(forms):
+            root, left, right = form.root, form.child_left, form.child_right
+            weight, mean, scale = form.weight, form.mean, form.scale
+            view = &self._views[t]
+            view.n_units = left.shape[0]
+            view.n_roots = root.shape[0]
+            view.n_classes = form.n_classes
+            view.n_features = form.n_features
+            view.stride = (view.n_features + 1 + LANES - 1) // LANES * LANES
+            view.complement = form.complement
+            view.root = &root[0]
+            view.left = &left[0] if view.n_units else NULL
+            view.right = &right[0] if view.n_units else NULL
+            view.mean = &mean[0]
+            view.scale = &scale[0]
+            rows = <float*>self._workspace.take(view.n_units * view.stride, sizeof(float))
+            memset(rows, 0, view.n_units * view.stride * sizeof(float))
+            for k in range(view.n_units):
+                memcpy(rows + k * view.stride, &weight[k, 0],
+                       (view.n_features + 1) * sizeof(float))
+            view.weight = rows
+            self._max_units = max(self._max_units, view.n_units)
+            self._max_roots = max(self._max_roots, view.n_roots)
+
+    def predict(self, X, n_threads=1, combine="average"):
+        """Combine what the forms say.
+
+        Parameters
+        ----------
+        X : ndarray or scipy sparse matrix of shape (n_rows, n_features)
+            Read as float32, block by block.
+        n_threads : int, default=1
+            Threads to share the rows. The result does not depend on it.
+        combine : {"average", "vote"}, default="average"
+            ``"average"``: mean of the class values. ``"vote"``: share of the forms in which
+            the class has the largest value (the first of equals).
+
+        Returns
+        -------
+        ndarray of shape (n_rows, 1, n_classes)
+            Each row divided by its sum; equal parts where no form has any value.
+        """
+        if combine not in COMBINE:
+            raise ValueError(f"combine={combine!r} is not valid; expected one of {COMBINE}")
+        cdef FormView* view = self._views
+        cdef Rows rows = open_rows(X, view.n_features)
+        cdef idx_t n_rows = rows.view.n_rows
+        cdef double[:, ::1] out = np.zeros((n_rows, view.n_classes))
+        if n_rows == 0:
+            return np.asarray(out)[:, None]
+        cdef Workspace workspace = Workspace()
+        cdef Job job
+        cdef idx_t k, block_rows
+        block_rows = max(min(BLOCK_BYTES // (4 * view.n_features), n_rows), 1)
+        job.n_workers = max(min(n_threads, (n_rows + block_rows - 1) // block_rows), 1)
+        block_rows = min(block_rows, (n_rows + job.n_workers - 1) // job.n_workers)
+        job.rows = &rows.view
+        job.views = view
+        job.n_forms = self._n_forms
+        job.vote = combine == "vote"
+        job.block_rows = block_rows
+        job.n_blocks = (n_rows + block_rows - 1) // block_rows
+        job.out = &out[0, 0]
+        job.scratch = <Scratch*>workspace.take(job.n_workers, sizeof(Scratch))
+        for k in range(job.n_workers):
+            take_tape(&job.scratch[k].tape, self._max_units, self._max_roots, view.n_classes,
+                      workspace)
+            job.scratch[k].x = <X_t*>workspace.take(block_rows * view.n_features, sizeof(X_t))
+            job.scratch[k].z = <float*>workspace.take(view.stride, sizeof(float))
+            prepare_block(job.rows, OBTREE_FLOAT_ROWS, block_rows * view.n_features,
+                          job.scratch[k].x)
+        if job.n_workers == 1:
+            with nogil:
+                run_blocks_serial(&job)
+        else:
+            call_detached(run_blocks_detached, <size_t>&job)
+        return np.asarray(out)[:, None]
+
+
+cdef struct Scratch:
+    Tape tape
+    X_t* x                        # (block_rows, n_features)
+    float* z                      # (stride) one standardised row
+
+
+cdef struct Job:
+    const RowView* rows
+    const FormView* views
+    idx_t n_forms
+    bint vote
+    idx_t block_rows
+    idx_t n_blocks
+    idx_t n_workers
+    Scratch* scratch              # (n_workers)
+    double* out                   # (n_rows, n_classes), zeroed
+
+
+def run_blocks_detached(size_t address):
+    """Run a job in parallel; called in a thread of its own."""
+    cdef const Job* job = <const Job*>address
+    with nogil:
+        run_blocks(job)
+
+
+cdef void run_blocks_serial(const Job* job) noexcept nogil:
+    cdef idx_t block
+    for block in range(job.n_blocks):
+        run_block(job, block, 0)
+
+
+cdef void run_blocks(const Job* job) noexcept nogil:
+    cdef idx_t block
+    for block in prange(job.n_blocks, schedule="dynamic", num_threads=job.n_workers):
+        run_block(job, block, threadid())
+
+
+cdef void run_block(const Job* job, idx_t block, idx_t worker) noexcept nogil:
+    """Send one block of rows through every form."""
+    cdef Scratch* scratch = job.scratch + worker
+    cdef const FormView* view
+    cdef idx_t n_features = job.views.n_features, n_classes = job.views.n_classes
+    cdef idx_t start = block * job.block_rows
+    cdef idx_t end = min(start + job.block_rows, job.rows.n_rows)
+    cdef idx_t r, t
+    cdef double* out = job.out + start * n_classes
+    load_block(job.rows, start, end, OBTREE_FLOAT_ROWS, scratch.x)
+    for t in range(job.n_forms):
+        view = job.views + t
+        for r in range(end - start):
+            standardise_row(scratch.x + r * n_features, view, scratch.z)
+            walk_forwards(view, scratch.z, &scratch.tape)
+            add_values(view, &scratch.tape, job.vote, out + r * n_classes)
+    for r in range(end - start):
+        normalise(out + r * n_classes, n_classes)
+    clear_block(job.rows, start, end, OBTREE_FLOAT_ROWS, scratch.x)
+
+
+cdef void add_values(const FormView* view, const Tape* tape, bint vote,
+                     double* out) noexcept nogil:
+    """Add the values of one form, or its vote, to those of a row."""
+    cdef idx_t k, best = 0
+    if not vote:
+        for k in range(view.n_classes):
+            out[k] += read_class(view, tape, k)
+        return
+    for k in range(1, view.n_classes):
+        if read_class(view, tape, k) > read_class(view, tape, best):
+            best = k
+    out[best] += 1.0
+
+
+cdef void normalise(double* values, idx_t n) noexcept nogil:
+    """Divide by the sum."""
+    cdef double total = 0.0
+    cdef idx_t k
+    for k in range(n):
+        total += values[k]
+    for k in range(n):
+        values[k] = values[k] / total if total > 0.0 else 1.0 / n
