@@ -29,6 +29,10 @@ def _leave_source_folder():
 _leave_source_folder()
 
 from obtree.estimators import (  # noqa: E402
+    NonGreedyForestClassifier,
+    NonGreedyForestRegressor,
+    NonGreedyTreeClassifier,
+    NonGreedyTreeRegressor,
     ObliqueForestClassifier,
     ObliqueForestRegressor,
     ObliqueTreeClassifier,
@@ -40,6 +44,10 @@ from obtree.estimators import (  # noqa: E402
 __version__ = version("obtree")
 
 __all__ = [
+    "NonGreedyForestClassifier",
+    "NonGreedyForestRegressor",
+    "NonGreedyTreeClassifier",
+    "NonGreedyTreeRegressor",
     "ObliqueForestClassifier",
     "ObliqueForestRegressor",
     "ObliqueTreeClassifier",

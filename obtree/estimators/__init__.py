@@ -2,9 +2,15 @@
 
 from obtree.estimators.forest import ObliqueForestClassifier, ObliqueForestRegressor
 from obtree.estimators.io import load_model, save_model
+from obtree.estimators.nongreedy import NonGreedyTreeClassifier, NonGreedyTreeRegressor
+from obtree.estimators.nongreedy_forest import NonGreedyForestClassifier, NonGreedyForestRegressor
 from obtree.estimators.tree import ObliqueTreeClassifier, ObliqueTreeRegressor
 
 __all__ = [
+    "NonGreedyForestClassifier",
+    "NonGreedyForestRegressor",
+    "NonGreedyTreeClassifier",
+    "NonGreedyTreeRegressor",
     "ObliqueForestClassifier",
     "ObliqueForestRegressor",
     "ObliqueTreeClassifier",

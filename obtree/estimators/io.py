@@ -22,6 +22,8 @@ from obtree.estimators.archive import read_archive, write_archive
 from obtree.estimators.bagging import BaseForestModel
 from obtree.estimators.base import BaseModel
 from obtree.estimators.forest import ObliqueForestClassifier, ObliqueForestRegressor
+from obtree.estimators.nongreedy import NonGreedyTreeClassifier, NonGreedyTreeRegressor
+from obtree.estimators.nongreedy_forest import NonGreedyForestClassifier, NonGreedyForestRegressor
 from obtree.estimators.tree import ObliqueTreeClassifier, ObliqueTreeRegressor
 from obtree.splitter.registry import available, resolve_splitter
 from obtree.tree.state import tree_from_state, tree_to_state
@@ -37,6 +39,10 @@ ESTIMATORS = {
         ObliqueTreeRegressor,
         ObliqueForestClassifier,
         ObliqueForestRegressor,
+        NonGreedyTreeClassifier,
+        NonGreedyTreeRegressor,
+        NonGreedyForestClassifier,
+        NonGreedyForestRegressor,
     )
 }
 

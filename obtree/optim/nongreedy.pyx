@@ -34,7 +34,8 @@ cdef enum:
 
 cdef double PSEUDO_COUNT = 0.5
 cdef double LAST_RATE = 0.05  # share of the step that the last one has
-cdef double NEGLIGIBLE = 1e-3
+cdef double NEGLIGIBLE = 1e-3     # share of the bound
+cdef double LEAF_RATE = 3.0   # of the steps of the leaves
 
 INFERENCE = ("fast", "full")
 
@@ -60,8 +61,6 @@ cdef class NonGreedyOptimiser(Optimiser):
         Bound of the squared length of a plane's weights, for rows of mean squared length 1.
     learning_rate : float, default=0.03
         Length of the first steps, as a share of the square root of `nu`.
-    leaf_rate : float
-        Length of the steps of the leaves.
     momentum : float, default=0.9
         What part of a step goes on into the next.
     n_epochs : int, default=15
@@ -72,15 +71,19 @@ cdef class NonGreedyOptimiser(Optimiser):
         Whether leaves that no row reaches any more are removed.
     n_iter_no_change : int, default=5
         Epochs without a lower loss of the validation rows before stopping.
+
+    Attributes
+    ----------
+    n_inactive : dict of int to int
+        By seed of the tree: leaves that no training row reaches in the end. Clones share it.
     """
 
-    parameter_names = ("batch_size", "inference", "leaf_rate", "learning_rate", "momentum",
-                       "n_epochs", "n_iter_no_change", "nu", "prune_inactive", "stable", "refit", "keep")
+    parameter_names = ("batch_size", "inference", "learning_rate", "momentum", "n_epochs",
+                       "n_iter_no_change", "nu", "prune_inactive", "stable")
 
-    cdef readonly object inference, stable, nu, learning_rate, leaf_rate, momentum, n_epochs
-    cdef readonly object batch_size, prune_inactive, n_iter_no_change, refit, keep
-    cdef readonly list inactive       # leaves without rows, of each tree optimised so far
-    cdef readonly list log
+    cdef readonly object inference, stable, nu, learning_rate, momentum, n_epochs
+    cdef readonly object batch_size, prune_inactive, n_iter_no_change
+    cdef readonly dict n_inactive
     cdef UnitRows _rows
     cdef Targets _targets
     cdef object _kept
@@ -90,14 +93,13 @@ cdef class NonGreedyOptimiser(Optimiser):
     cdef float* _best             # (n_splits * stride)
 
     def __init__(self, *, inference="fast", stable=False, nu=2000.0, learning_rate=0.03,
-                 leaf_rate=0.1, momentum=0.9, n_epochs=15, batch_size=100, prune_inactive=True,
-                 n_iter_no_change=5, refit=True, keep=True):
+                 momentum=0.9, n_epochs=15, batch_size=100, prune_inactive=True,
+                 n_iter_no_change=5):
         if not isinstance(inference, str) or inference not in INFERENCE:
             raise ValueError(unknown_name("inference", inference, INFERENCE))
         _check("nu", nu, numbers.Real, lambda v: 0 < v < float("inf"), "a number above 0")
-        for name, value in (("learning_rate", learning_rate), ("leaf_rate", leaf_rate)):
-            _check(name, value, numbers.Real, lambda v: 0 <= v < float("inf"),
-                   "a number that is not negative")
+        _check("learning_rate", learning_rate, numbers.Real, lambda v: 0 < v < float("inf"),
+               "a number above 0")
         _check("momentum", momentum, numbers.Real, lambda v: 0 <= v < 1, "a number in [0, 1)")
         _check("n_epochs", n_epochs, numbers.Integral, lambda v: v >= 0, "an integer >= 0")
         for name, value in (("batch_size", batch_size), ("n_iter_no_change", n_iter_no_change)):
@@ -106,15 +108,18 @@ cdef class NonGreedyOptimiser(Optimiser):
         self.stable = stable
         self.nu = nu
         self.learning_rate = learning_rate
-        self.leaf_rate = leaf_rate
         self.momentum = momentum
         self.n_epochs = n_epochs
         self.batch_size = batch_size
         self.prune_inactive = prune_inactive
         self.n_iter_no_change = n_iter_no_change
-        self.refit = refit
-        self.keep = keep
-        self.log = []
+        self.n_inactive = {}
+
+    def clone(self):
+        """A new optimiser with the same parameters, that reports to the same place."""
+        cdef NonGreedyOptimiser other = Optimiser.clone(self)
+        other.n_inactive = self.n_inactive
+        return other
 
     cdef int bind(self, Problem problem, const volatile int* stop) except -1:
         cdef const float[::1] weights
@@ -155,8 +160,14 @@ cdef class NonGreedyOptimiser(Optimiser):
         n_done = self._run(seed, objective)
         arrays = self._write_planes(tree, planes)
         nodes, _ = finish_nodes(self.problem, arrays, bool(self.prune_inactive))
+        self.n_inactive[seed] = self._count_inactive(nodes)
         return (Tree.from_arrays(n_features=self.problem.n_features, **nodes),
                 np.asarray(objective)[:n_done + 1])
+
+    cdef object _count_inactive(self, nodes):
+        """Leaves of the start that no row reaches now, whether they were dropped or not."""
+        active = (nodes["children_left"] < 0) & (nodes["n_node_samples"] > 0)
+        return int(self._tree.n_leaves - np.count_nonzero(active))
 
     cdef idx_t _run(self, uint32_t seed, double[::1] objective) except -1:
         """Epoch after epoch; OUT the loss before and after each. Returns how many there were."""
@@ -165,7 +176,7 @@ cdef class NonGreedyOptimiser(Optimiser):
         cdef idx_t n_epochs = self.n_epochs, patience = self.n_iter_no_change
         cdef idx_t epoch, b, n_bad = 0, n_cells = self._tree.n_splits * self._tree.stride
         cdef double bound, last_bound = INFINITY, loss, best, judged, share
-        cdef double rate = self.learning_rate * sqrt(self.nu), leaf_rate = self.leaf_rate
+        cdef double rate = self.learning_rate * sqrt(self.nu), leaf_rate = LEAF_RATE
         cdef bint has_validation = n < self.problem.n_rows
         cdef RandState rng
         cdef StepRule rule
@@ -200,10 +211,9 @@ cdef class NonGreedyOptimiser(Optimiser):
             # Rows held to their leaves are let go when there is nothing more to gain.
             loss = self._fit_leaves(last_bound - bound < NEGLIGIBLE * fabs(bound))
             last_bound = bound
-            self.log.append((bound, loss, self.n_inactive()))
             objective[epoch + 1] = loss
             judged = self._judge_validation() if has_validation else loss
-            if judged < best or not self.keep:
+            if judged < best:
                 best = judged
                 n_bad = 0
                 memcpy(self._best, self._tree.w, n_cells * sizeof(float))
@@ -212,10 +222,6 @@ cdef class NonGreedyOptimiser(Optimiser):
                 if has_validation and n_bad >= patience:
                     return epoch + 1
         return n_epochs
-
-    def n_inactive(self):
-        return sum(self._descent.counts[k * (self._tree.n_slots + 1) + self._tree.n_slots] == 0
-                   for k in range(self._tree.n_leaves))
 
     cdef double _fit_leaves(self, bint renew) noexcept:
         """Set the leaves to what their rows are; the mean loss of the training rows."""
@@ -256,9 +262,6 @@ cdef class NonGreedyOptimiser(Optimiser):
         cdef double offset, norm
         cdef float* w
         cdef bint fixed
-        if tree.term_partner is not None or tree.lower_threshold is not None:
-            raise ValueError("the tree to start from has products or intervals (splitters like "
-                             "'conic'); expected nodes that compare one weighted sum")
         for node in range(n_nodes):
             if left[node] >= 0:
                 number[node] = n_splits
@@ -368,9 +371,3 @@ def _standardise(y, weight, n_train):
     spread = np.sqrt(np.average((y[:n_train] - mean) ** 2, axis=0, weights=weight[:n_train]))
     spread[spread == 0] = 1.0
     return np.ascontiguousarray((y - mean) / spread, dtype=np.float32)
-
-
-def run_alone(NonGreedyOptimiser optimiser, Problem problem, tree, seed):
-    cdef int stop = 0
-    optimiser.bind(problem, &stop)
-    return optimiser.optimise(tree, seed, 1)
