@@ -5,7 +5,8 @@ Starting from a grown tree, stochastic gradient steps on a bound of the loss (eq
 
 Departures from the paper: rows are centred and scaled (``unit_rows.pyx``), so that one
 radius and one step serve all data; the step falls linearly to a twentieth; after each epoch the
-leaves become what their rows are, and the planes of the epoch with the lowest loss are kept.
+leaves become what their rows are, and the planes of the epoch with the lowest loss are kept,
+which counts the start only where rows were set aside to judge by.
 """
 
 import numbers
@@ -59,7 +60,7 @@ cdef class NonGreedyOptimiser(Optimiser):
         Whether rows are held to their leaves until the bound no longer falls.
     nu : float, default=2000
         Bound of the squared length of a plane's weights, for rows of mean squared length 1.
-    learning_rate : float, default=0.03
+    learning_rate : float, default=0.3
         Length of the first steps, as a share of the square root of `nu`.
     momentum : float, default=0.9
         What part of a step goes on into the next.
@@ -92,7 +93,7 @@ cdef class NonGreedyOptimiser(Optimiser):
     cdef int32_t* _order
     cdef float* _best             # (n_splits * stride)
 
-    def __init__(self, *, inference="fast", stable=False, nu=2000.0, learning_rate=0.03,
+    def __init__(self, *, inference="fast", stable=False, nu=2000.0, learning_rate=0.3,
                  momentum=0.9, n_epochs=15, batch_size=100, prune_inactive=True,
                  n_iter_no_change=5):
         if not isinstance(inference, str) or inference not in INFERENCE:
@@ -188,7 +189,9 @@ cdef class NonGreedyOptimiser(Optimiser):
             self._order[b] = <int32_t>b
         loss = self._fit_leaves(True)
         objective[0] = loss
-        best = self._judge_validation() if has_validation else loss
+        # On the rows it was grown on a deep start looks better than it is: there it does
+        # not compete with the epochs.
+        best = self._judge_validation() if has_validation else INFINITY
         memcpy(self._best, self._tree.w, n_cells * sizeof(float))
         if n_cells == 0 or self._rows.n_used == 0:
             return 0
