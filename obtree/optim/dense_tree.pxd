@@ -56,7 +56,8 @@ cdef inline float score_case(const DenseTree* tree, idx_t node, const Case* case
     cdef float score
     cdef const Hyperplane* plane = tree.fixed[node]
     if plane != NULL:
-        return -firm_score() if goes_left(plane, project_plane(plane, case.raw, 1)) else firm_score()
+        score = firm_score()
+        return -score if goes_left(plane, project_plane(plane, case.raw, 1)) else score
     tree.kernel.dot_rows(tree.w + node * tree.stride, tree.stride, 1, case.x, &score)
     return score
 

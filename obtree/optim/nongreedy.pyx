@@ -145,7 +145,6 @@ cdef class NonGreedyOptimiser(Optimiser):
 
     cdef object optimise(self, object tree, uint32_t seed, int n_threads):
         cdef Workspace workspace = Workspace()
-        cdef idx_t n_slots = self.problem.n_classes or self.problem.n_outputs
         cdef double[::1] objective = np.full(self.n_epochs + 1, np.nan)
         cdef idx_t n_done
         planes = self._load_tree(tree, workspace)
