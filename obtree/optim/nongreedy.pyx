@@ -98,9 +98,10 @@ cdef class NonGreedyOptimiser(Optimiser):
                  n_iter_no_change=5):
         if not isinstance(inference, str) or inference not in INFERENCE:
             raise ValueError(unknown_name("inference", inference, INFERENCE))
-        _check("nu", nu, numbers.Real, lambda v: 0 < v < float("inf"), "a number above 0")
-        _check("learning_rate", learning_rate, numbers.Real, lambda v: 0 < v < float("inf"),
-               "a number above 0")
+        # Larger ones would leave the range of float32.
+        _check("nu", nu, numbers.Real, lambda v: 0 < v <= 1e12, "a number in (0, 1e12]")
+        _check("learning_rate", learning_rate, numbers.Real, lambda v: 0 < v <= 1e6,
+               "a number in (0, 1e6]")
         _check("momentum", momentum, numbers.Real, lambda v: 0 <= v < 1, "a number in [0, 1)")
         _check("n_epochs", n_epochs, numbers.Integral, lambda v: v >= 0, "an integer >= 0")
         for name, value in (("batch_size", batch_size), ("n_iter_no_change", n_iter_no_change)):
@@ -176,10 +177,12 @@ cdef class NonGreedyOptimiser(Optimiser):
         cdef idx_t n_epochs = self.n_epochs, patience = self.n_iter_no_change
         cdef idx_t epoch, b, n_bad = 0, n_cells = self._tree.n_splits * self._tree.stride
         cdef double bound, last_bound = INFINITY, loss, best, judged, share
-        cdef double rate = self.learning_rate * sqrt(self.nu), leaf_rate = LEAF_RATE
+        cdef double rate = self.learning_rate * sqrt(self.nu), leaf_rate
         cdef bint has_validation = n < self.problem.n_rows
         cdef RandState rng
         cdef StepRule rule
+        # The squared loss curves more than the log loss: long steps would not settle.
+        leaf_rate = LEAF_RATE if self._tree.is_class else 0.1 * LEAF_RATE
         rule.momentum = self.momentum
         rule.nu = self.nu
         rule.full = self.inference == "full"
@@ -368,8 +371,9 @@ cdef void _shuffle(int32_t* order, idx_t n, RandState* rng) noexcept nogil:
 
 
 def _standardise(y, weight, n_train):
-    """Targets with mean 0 and variance 1 in each output, float32."""
+    """Targets with mean 0 and the same variance in each output, 1 in all; float32."""
     mean = np.average(y[:n_train], axis=0, weights=weight[:n_train])
     spread = np.sqrt(np.average((y[:n_train] - mean) ** 2, axis=0, weights=weight[:n_train]))
     spread[spread == 0] = 1.0
+    spread *= np.sqrt(y.shape[1])
     return np.ascontiguousarray((y - mean) / spread, dtype=np.float32)
