@@ -27,6 +27,8 @@ from obtree.estimators.disjunctive import (
     DisjunctiveTreeClassifier,
 )
 from obtree.estimators.forest import ObliqueForestClassifier, ObliqueForestRegressor
+from obtree.estimators.nongreedy import NonGreedyTreeClassifier, NonGreedyTreeRegressor
+from obtree.estimators.nongreedy_forest import NonGreedyForestClassifier, NonGreedyForestRegressor
 from obtree.estimators.tree import ObliqueTreeClassifier, ObliqueTreeRegressor
 from obtree.optim.normal_form import form_from_state, form_to_state
 from obtree.splitter.registry import available, resolve_splitter
@@ -45,6 +47,10 @@ ESTIMATORS = {
         ObliqueForestRegressor,
         DisjunctiveTreeClassifier,
         DisjunctiveForestClassifier,
+        NonGreedyTreeClassifier,
+        NonGreedyTreeRegressor,
+        NonGreedyForestClassifier,
+        NonGreedyForestRegressor,
     )
 }
 
