@@ -19,7 +19,6 @@ from obtree.core.sort cimport make_word
 from obtree.core.types cimport FOUND, LEAF, X_t, feature_t, idx_t, row_t, w_t
 from obtree.criterion.base cimport Criterion, Cut
 from obtree.data.dataset cimport DataView
-from obtree.data.hyperplane cimport Hyperplane
 from obtree.data.node_rows cimport copy_rows
 from obtree.data.project cimport project_rows
 from obtree.splitter.base cimport NodeTask, SplitResult, Splitter, SplitSettings
@@ -59,7 +58,6 @@ cdef class PythonSplitter(Splitter):
 
     needs_rows = True
 
-    cdef Workspace workspace
     cdef readonly object max_features_
     cdef readonly object n_classes_
     cdef readonly object min_samples_leaf_
