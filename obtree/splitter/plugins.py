@@ -69,9 +69,7 @@ def load_plugin(name, claims):
     try:
         found = claims[0].load()
     except Exception as error:
-        raise PluginError(
-            f"{label} cannot be imported: {type(error).__name__}: {error}"
-        ) from error
+        raise PluginError(f"{label} cannot be imported: {type(error).__name__}: {error}") from error
     if not isinstance(found, type) or not issubclass(found, Splitter):
         raise PluginError(
             f"{label} is {found!r}; expected a subclass of obtree.splitter.base.Splitter"

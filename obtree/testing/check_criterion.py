@@ -1,5 +1,7 @@
 """Does a criterion keep the contract that the rest of obtree relies on?"""
 
+from itertools import pairwise
+
 import numpy as np
 
 from obtree.criterion.registry import find_criterion, make_criterion
@@ -88,9 +90,7 @@ def _check_copy(made, where):
     if copy is made:
         raise ContractError("clone() returned the object itself; expected a new one per thread")
     if type(copy) is not type(made):
-        raise ContractError(
-            f"clone() made a {type(copy).__name__}; expected {type(made).__name__}"
-        )
+        raise ContractError(f"clone() made a {type(copy).__name__}; expected {type(made).__name__}")
     if made.n_outputs < 1 or made.value_size < made.n_outputs:
         raise ContractError(
             f"n_outputs is {made.n_outputs} and value_size {made.value_size}; expected __init__ "
@@ -114,9 +114,7 @@ def _check_stats(probe, made, y, n_classes, rows, weight, where):
             f"node_value writes {value[~np.isfinite(value)][0]}, or leaves out some of the "
             f"{made.value_size} numbers; expected finite ones {where}"
         )
-    if n_classes is not None and (
-        (value < 0).any() or not np.isclose(value.sum(), made.n_outputs)
-    ):
+    if n_classes is not None and ((value < 0).any() or not np.isclose(value.sum(), made.n_outputs)):
         raise ContractError(
             f"node_value writes {value}; expected the share of each class, from 0 to 1 {where}"
         )
@@ -130,9 +128,7 @@ def _check_stats(probe, made, y, n_classes, rows, weight, where):
             f"repeated rows; expected the same {where}"
         )
     if not np.allclose(again.value, value, rtol=1e-9, atol=1e-12):
-        raise ContractError(
-            f"node_value differs between weights and as many repeated rows {where}"
-        )
+        raise ContractError(f"node_value differs between weights and as many repeated rows {where}")
     same = rows[(y[rows] == y[rows[0]]).all(axis=1)]
     pure = NodeProbe(made, same, weight)
     if pure.impurity > 1e-12:
@@ -160,7 +156,7 @@ def _check_scan(probe, codes, where):
     alone = [_scan(probe, (codes > low).astype(np.uint32))[0] for low in values[:-1]]
     if not np.isfinite(best[0]):
         raise ContractError(f"scan found no cut of a column of {len(values)} values {where}")
-    if (best[1], best[2]) not in set(zip(values[:-1], values[1:], strict=True)):
+    if (best[1], best[2]) not in set(pairwise(values)):
         raise ContractError(
             f"scan cut between the keys {best[1]} and {best[2]}; expected two neighbours among "
             f"{values.tolist()} {where}"
@@ -236,8 +232,7 @@ def _check_forests(criterion, task):
         forest = ObliqueForestClassifier
         y = (y > np.median(y)).astype(int)
     grown = [
-        forest(4, criterion=criterion, random_state=0, n_jobs=n_jobs).fit(X, y)
-        for n_jobs in (1, 2)
+        forest(4, criterion=criterion, random_state=0, n_jobs=n_jobs).fit(X, y) for n_jobs in (1, 2)
     ]
     for one, other in zip(*(model.estimators_ for model in grown), strict=True):
         if find_differences(one.tree_, other.tree_):

@@ -173,7 +173,7 @@ def _check_nodes(splitter, situation):
                 "be remembered from the tree before"
             )
         found |= any(answer is not None for answer in answers[0])
-        same = (X != kept).nnz == 0 if scipy.sparse.issparse(X) else np.array_equal(X, kept, True)
+        same = (kept != X).nnz == 0 if scipy.sparse.issparse(X) else np.array_equal(X, kept, True)
         if not same:
             raise ContractError(f"it changed X, which it may only read ({situation.name})")
     return found

@@ -48,7 +48,11 @@ def run(*command, cwd):
     env = os.environ | {"PATH": path, "PIP_NO_INDEX": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
     env.pop("PYTHONPATH", None)
     result = subprocess.run(
-        [str(part) for part in command], cwd=cwd, env=env, capture_output=True, text=True,
+        [str(part) for part in command],
+        cwd=cwd,
+        env=env,
+        capture_output=True,
+        text=True,
         check=False,
     )
     assert result.returncode == 0, f"{command}\n{result.stdout[-6000:]}\n{result.stderr[-6000:]}"
@@ -127,12 +131,15 @@ def write_variants(source, newer):
         target.parent.mkdir(parents=True, exist_ok=True)
         text = path.read_text(encoding="utf-8")
         if path.name == "types.pxd":
-            assert f"ABI_VERSION = {ABI_VERSION}\n" in text
-            text = text.replace(f"ABI_VERSION = {ABI_VERSION}\n", f"ABI_VERSION = {ABI_VERSION + 1}\n")
+            text, n_changed = re.subn(
+                rf"(ABI_VERSION = ){ABI_VERSION}\b", rf"\g<1>{ABI_VERSION + 1}", text
+            )
+            assert n_changed == 1
         target.write_text(text, encoding="utf-8")
     build = (source / "meson.build").read_text(encoding="utf-8")
     build = build.replace("@installed@", Path(get_include()).as_posix())
-    (source / "meson.build").write_text(build.replace("@newer@", newer.as_posix()), encoding="utf-8")
+    build = build.replace("@newer@", newer.as_posix())
+    (source / "meson.build").write_text(build, encoding="utf-8")
 
 
 def list_declarations():

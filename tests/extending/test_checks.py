@@ -54,7 +54,7 @@ def test_bad_splitters(variant, name):
 
 
 def test_a_parameter_that_is_not_listed(variant):
-    with pytest.raises(ContractError, match="attribute 'width' is 3, and 1 after .*parameter_names"):
+    with pytest.raises(ContractError, match=r"'width' is 3, and 1 after .*parameter_names"):
         check_splitter(variant("bad_splitters").Forgotten(width=3))
 
 

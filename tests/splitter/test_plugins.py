@@ -55,7 +55,7 @@ def test_names_and_lines(install):
     listed = available()
     assert listed["middle"] == "Cuts the first feature at its mean."
     assert listed["silent"]
-    assert list(listed)[0] == "axis"
+    assert next(iter(listed)) == "axis"
     cls = find_splitter("middle")
     assert name_splitter(cls) == "middle"
     assert type(resolve_splitter("middle")) is cls
@@ -104,7 +104,7 @@ def test_broken_packages(install, source, attr, reason):
 def test_names_that_are_taken(install):
     install("plug_a", GOOD, axis="Middle", both="Middle")
     install("plug_b", GOOD, both="Middle")
-    with pytest.warns(UserWarning) as caught:
+    with pytest.warns(UserWarning, match="splitter") as caught:
         listed = available()
     texts = [str(warning.message) for warning in caught]
     assert texts[0] == "splitter 'axis' of plug_a 1.2 is left out: obtree has one of that name"

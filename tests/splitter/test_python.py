@@ -92,7 +92,7 @@ def test_the_example_is_the_axis_splitter(best_cut):
 def test_the_example_on_letter(best_cut, monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT))
     load = pytest.importorskip("benchmarks.data").load
-    X, y, X_test, y_test = load("letter")    # the usual 15,000 and 5,000 rows
+    X, y, X_test, y_test = load("letter")  # the usual 15,000 and 5,000 rows
     scores = {
         name: ObliqueTreeClassifier(splitter=splitter, random_state=0)
         .fit(X, y)
