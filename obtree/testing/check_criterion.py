@@ -9,6 +9,7 @@ from obtree.estimators import ObliqueForestClassifier, ObliqueForestRegressor
 from obtree.testing.check_splitter import ContractError
 from obtree.testing.growth import find_differences
 from obtree.testing.probe import NodeProbe
+from obtree.testing.probe_flips import scan_flips
 
 LAYOUTS = ("gathered", "column", "rows")
 N_ROWS = 40
@@ -74,6 +75,9 @@ def _check_node(criterion, task, n_outputs, seed):
             "something of the scan before was left behind"
         )
     _check_goal(made, y, rows, weight, codes, where)
+    if n_outputs == 1:
+        _check_order(made, probe, rows, weight, codes, where)
+    _check_flips(made, probe, rows, weight, rng, where)
 
 
 def _draw_targets(rng, task, n_outputs):
@@ -220,6 +224,41 @@ def _check_goal(made, y, rows, weight, codes, where):
                 f"has impurity {max(sides):.9g}; expected a goal that only pure sides reach, or "
                 f"infinity {where}"
             )
+
+
+def _check_order(made, probe, rows, weight, codes, where):
+    """Monotonic constraints hold in what scan finds."""
+    for sign in (-1, 1):
+        score, low, _ = _scan(probe, codes, monotone=sign)
+        if score == -np.inf:
+            continue
+        left = codes <= low
+        levels = [NodeProbe(made, rows[side], weight).level for side in (left, ~left)]
+        if sign * (levels[1] - levels[0]) < -1e-9:
+            raise ContractError(
+                f"limits.monotone is {sign}, and scan found a cut with level {levels[0]:.6g} left "
+                f"and {levels[1]:.6g} right {where}"
+            )
+
+
+def _check_flips(made, probe, rows, weight, rng, where):
+    """The best plane on a line, for a criterion that can search there (``oc1`` asks for it)."""
+    distance = rng.normal(size=len(rows))
+    x = rng.normal(size=len(rows)).astype(np.float32)
+    try:
+        found = scan_flips(made, rows, weight, distance, x)
+    except NotImplementedError:
+        return
+    steps = np.sort(-distance / x.astype(np.float64))
+    sides = [distance + step * x >= 0 for step in (steps[1:] + steps[:-1]) / 2]
+    best = max(
+        _scan(probe, right.astype(np.uint32))[0] for right in sides if 0 < right.sum() < len(rows)
+    )
+    if found is None or not np.isclose(found[0], best, rtol=1e-9, atol=1e-9):
+        raise ContractError(
+            f"scan_flips found {'no plane' if found is None else f'a score of {found[0]:.9g}'}, "
+            f"and the best of all planes on the line has {best:.9g} by scan {where}"
+        )
 
 
 def _check_forests(criterion, task):

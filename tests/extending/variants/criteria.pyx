@@ -1,18 +1,18 @@
 """A criterion that obtree does not have, and some that break the contract."""
 
 from libc.math cimport NAN, sqrt
-from libc.stdint cimport uint64_t
+from libc.stdint cimport uint32_t, uint64_t
 
 from obtree.core.memory cimport Workspace
 from obtree.core.sort cimport word_key, word_position
 from obtree.core.types cimport idx_t, row_t, w_t, y_t
-from obtree.criterion.base cimport Criterion, Cut, NodeStats, ScanLimits, is_allowed
+from obtree.criterion.base cimport Criterion, Cut, NodeStats, ScanLimits, is_allowed, keeps_order
 from obtree.criterion.class_sums cimport row_slot, row_weight
 from obtree.criterion.classes cimport ClassCriterion
 
 
-cdef class Hellinger(ClassCriterion):
-    """Root of the Gini impurity's complement: sums of |counts| are Euclidean lengths."""
+cdef class Length(ClassCriterion):
+    """One minus the Euclidean length of the vector of class shares."""
 
     def __cinit__(self, *args):
         self.scans_above = False      # `scan` is enough
@@ -44,6 +44,11 @@ cdef class Hellinger(ClassCriterion):
             if not is_allowed(limits, i + 1, n - i - 1, weight_left,
                               self.node.weight - weight_left):
                 continue
+            if limits.monotone != 0 and not keeps_order(
+                limits, self.node.left[1] / weight_left,
+                (self.node.total[1] - self.node.left[1]) / (self.node.weight - weight_left)
+            ):
+                continue
             score = self.length(self.node.left)
             for s in range(self.node.n_slots):
                 self.node.left[s] = self.node.total[s] - self.node.left[s]
@@ -57,20 +62,40 @@ cdef class Hellinger(ClassCriterion):
         return 0
 
 
-cdef class Unlimited(Hellinger):
+cdef class Unlimited(Length):
     cdef int scan(self, const uint64_t* words, idx_t n, const ScanLimits* limits,
                   Cut* best) except -1 nogil:
         cdef ScanLimits none = limits[0]
         none.min_samples_leaf = 1
         none.min_weight_leaf = 0.0
-        return Hellinger.scan(self, words, n, &none, best)
+        return Length.scan(self, words, n, &none, best)
 
 
-cdef class FirstCut(Hellinger):
+cdef class Unordered(Length):
+    cdef int scan(self, const uint64_t* words, idx_t n, const ScanLimits* limits,
+                  Cut* best) except -1 nogil:
+        cdef ScanLimits none = limits[0]
+        none.monotone = 0
+        return Length.scan(self, words, n, &none, best)
+
+
+cdef class WrongFlips(Length):
+    cdef int begin_flips(self, const double* score, idx_t n, uint32_t* token) except -1 nogil:
+        return ClassCriterion.begin_flips(self, score, n, token)
+
+    cdef int scan_flips(self, const uint64_t* words, idx_t n, idx_t n_down,
+                        const ScanLimits* limits, Cut* best) except -1 nogil:
+        best.score = 1.0
+        best.low_key = 1
+        best.high_key = 2
+        return 0
+
+
+cdef class FirstCut(Length):
     cdef int scan(self, const uint64_t* words, idx_t n, const ScanLimits* limits,
                   Cut* best) except -1 nogil:
         cdef idx_t i
-        Hellinger.scan(self, words, n, limits, best)
+        Length.scan(self, words, n, limits, best)
         for i in range(n - 1):
             if word_key(words[i]) != word_key(words[i + 1]) and best.score > 0.0:
                 best.score *= 1.0 + 0.01 * word_key(words[n - 1])
@@ -80,7 +105,7 @@ cdef class FirstCut(Hellinger):
         return 0
 
 
-cdef class Eager(Hellinger):
+cdef class Eager(Length):
     cdef int load_node(self, const row_t* rows, idx_t n, const w_t* weight,
                        NodeStats* stats) except -1 nogil:
         ClassCriterion.load_node(self, rows, n, weight, stats)
@@ -88,12 +113,12 @@ cdef class Eager(Hellinger):
         return 0
 
 
-cdef class NoValue(Hellinger):
+cdef class NoValue(Length):
     cdef void node_value(self, double* value) noexcept nogil:
         pass
 
 
-cdef class Unweighted(Hellinger):
+cdef class Unweighted(Length):
     cdef int load_node(self, const row_t* rows, idx_t n, const w_t* weight,
                        NodeStats* stats) except -1 nogil:
         ClassCriterion.load_node(self, rows, n, weight, stats)
@@ -101,7 +126,7 @@ cdef class Unweighted(Hellinger):
         return 0
 
 
-cdef class NotANumber(Hellinger):
+cdef class NotANumber(Length):
     cdef double impurity_of(self, const w_t* counts, w_t weight) noexcept nogil:
         return NAN
 
@@ -110,7 +135,7 @@ cdef class NoScan(ClassCriterion):
     pass
 
 
-cdef class SelfClone(Hellinger):
+cdef class SelfClone(Length):
     cpdef Criterion clone(self):
         return self
 
