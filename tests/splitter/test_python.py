@@ -94,12 +94,18 @@ def test_the_example_on_letter(best_cut, monkeypatch):
     load = pytest.importorskip("benchmarks.data").load
     X, y, X_test, y_test = load("letter")  # the usual 15,000 and 5,000 rows
     scores = {
-        name: ObliqueTreeClassifier(splitter=splitter, random_state=0)
-        .fit(X, y)
-        .score(X_test, y_test)
-        for name, splitter in (("ours", "axis"), ("python", best_cut()))
+        name: np.mean(
+            [
+                ObliqueTreeClassifier(splitter=splitter, random_state=seed)
+                .fit(X, y)
+                .score(X_test, y_test)
+                for seed in (0, 1)
+            ]
+        )
+        for name, splitter in (("axis", "axis"), ("python", best_cut()))
     }
-    assert scores["python"] > scores["ours"] - 0.005
+    assert scores["axis"] > 0.85
+    assert scores["python"] > scores["axis"] - 0.005
 
 
 @pytest.mark.parametrize("n_jobs", [2, 3])
