@@ -17,7 +17,7 @@ from obtree import ObliqueForestClassifier
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "tests" / "extending"))
 
-from best_cut import BestCut  # noqa: E402
+from best_cut import BestCut
 
 
 def main():

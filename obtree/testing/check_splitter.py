@@ -121,8 +121,13 @@ def _list_values(splitter):
 
 
 def _same(one, other):
-    equal = one == other
-    return bool(np.all(equal)) or (one != one and other != other)
+    """Whether two parameters are equal; arrays and NaN may be among them."""
+    if one is other:
+        return True
+    try:
+        return bool(np.all(one == other)) or bool(one != one and other != other)
+    except (TypeError, ValueError):
+        return repr(one) == repr(other)
 
 
 def _check_attributes(splitter):
