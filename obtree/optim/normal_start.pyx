@@ -17,6 +17,7 @@ from obtree.optim.base cimport Problem
 
 CELL_LIMIT = 1e30
 
+
 def measure_columns(Problem problem):
     """Weighted mean and inverse standard deviation of the features, missing values left out.
 

@@ -143,6 +143,7 @@ def test_missing_values(model, iris):
     X[np.random.default_rng(0).random(X.shape) < 0.1] = np.nan
     model.fit(X, y)
     assert model.score(X, y) > 0.9
+    assert all(np.isfinite(weight).all() for weight in forms(model))
     filled = np.where(np.isnan(X), model._list_trees()[0].mean, X)
     np.testing.assert_allclose(model.predict_proba(X), model.predict_proba(filled), atol=1e-4)
 
