@@ -36,8 +36,9 @@ numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
 
 # Examples run as written, with NumPy 2's way of printing numbers.
-doctest_global_setup = """
+doctest_global_setup = f"""
 import numpy as np
+EXTENDING = {str(Path(__file__).resolve().parents[1] / "tests" / "extending")!r}
 """
 doctest_test_doctest_blocks = "default"
 

@@ -31,6 +31,10 @@ _leave_source_folder()
 from obtree.estimators import (  # noqa: E402
     DisjunctiveForestClassifier,
     DisjunctiveTreeClassifier,
+    NonGreedyForestClassifier,
+    NonGreedyForestRegressor,
+    NonGreedyTreeClassifier,
+    NonGreedyTreeRegressor,
     ObliqueForestClassifier,
     ObliqueForestRegressor,
     ObliqueTreeClassifier,
@@ -44,6 +48,10 @@ __version__ = version("obtree")
 __all__ = [
     "DisjunctiveForestClassifier",
     "DisjunctiveTreeClassifier",
+    "NonGreedyForestClassifier",
+    "NonGreedyForestRegressor",
+    "NonGreedyTreeClassifier",
+    "NonGreedyTreeRegressor",
     "ObliqueForestClassifier",
     "ObliqueForestRegressor",
     "ObliqueTreeClassifier",

@@ -3,11 +3,17 @@
 from obtree.estimators.disjunctive import DisjunctiveForestClassifier, DisjunctiveTreeClassifier
 from obtree.estimators.forest import ObliqueForestClassifier, ObliqueForestRegressor
 from obtree.estimators.io import load_model, save_model
+from obtree.estimators.nongreedy import NonGreedyTreeClassifier, NonGreedyTreeRegressor
+from obtree.estimators.nongreedy_forest import NonGreedyForestClassifier, NonGreedyForestRegressor
 from obtree.estimators.tree import ObliqueTreeClassifier, ObliqueTreeRegressor
 
 __all__ = [
     "DisjunctiveForestClassifier",
     "DisjunctiveTreeClassifier",
+    "NonGreedyForestClassifier",
+    "NonGreedyForestRegressor",
+    "NonGreedyTreeClassifier",
+    "NonGreedyTreeRegressor",
     "ObliqueForestClassifier",
     "ObliqueForestRegressor",
     "ObliqueTreeClassifier",

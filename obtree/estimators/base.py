@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from obtree.builder.prune import prune_tree
 from obtree.builder.rule import GrowthRule
-from obtree.criterion.registry import make_criterion
+from obtree.criterion.registry import CLASSIFICATION, find_criterion, make_criterion
 from obtree.data.dataset import Dataset
 from obtree.data.validate import (
     check_total_weight,
@@ -27,7 +27,6 @@ from obtree.data.validate import (
     validate_sample_weight,
 )
 from obtree.estimators.params import (
-    check_choice,
     check_number,
     resolve_growth_rule,
     resolve_leaf_l2,
@@ -54,8 +53,8 @@ class GrowthPlan:
         Rows with a positive weight; None when these are all rows.
     weight : ndarray of float64 or None
         Weights of `rows`; None when all are 1.
-    criterion : str
-        Name of the impurity.
+    criterion : str or subclass of Criterion
+        The impurity.
     splitter : Splitter
         Proposes the splits.
     rule : GrowthRule
@@ -231,7 +230,7 @@ class BaseOblique(BaseModel):
 
     def _plan_growth(self, X, y, sample_weight):
         """Check parameters and data and return a `GrowthPlan`."""
-        check_choice("criterion", self.criterion, self._criteria)
+        find_criterion(self.criterion, self._criteria is CLASSIFICATION)
         splitter = self._make_splitter()
         X = validate_fit_features(self, X)
         target = self._encode_target(y, X.shape[0])

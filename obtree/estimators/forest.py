@@ -21,7 +21,8 @@ class ObliqueForestClassifier(ClassificationTask, BaseObliqueForest):
         How a node is split; see `obtree.splitter`.
     criterion : {"gini", "entropy", "log_loss", "twoing", "max_minority", "sum_minority", \
             "sum_of_variances"}, default="gini"
-        Impurity that splits reduce.
+        Impurity that splits reduce: a name, or a subclass of
+        ``obtree.criterion.base.Criterion``.
     max_depth : int, default=None
         Greatest depth; None grows until leaves are pure or too small.
     min_samples_split : int or float, default=2
@@ -210,7 +211,8 @@ class ObliqueForestRegressor(RegressionTask, BaseObliqueForest):
         How a node is split; see `obtree.splitter`.
     criterion : {"squared_error", "friedman_mse", "absolute_error", "poisson"}, \
             default="squared_error"
-        Impurity that splits reduce.
+        Impurity that splits reduce: a name, or a subclass of
+        ``obtree.criterion.base.Criterion``.
     max_depth : int, default=None
         Greatest depth; None grows until leaves are pure or too small.
     min_samples_split : int or float, default=2

@@ -27,9 +27,11 @@ from obtree.estimators.disjunctive import (
     DisjunctiveTreeClassifier,
 )
 from obtree.estimators.forest import ObliqueForestClassifier, ObliqueForestRegressor
+from obtree.estimators.nongreedy import NonGreedyTreeClassifier, NonGreedyTreeRegressor
+from obtree.estimators.nongreedy_forest import NonGreedyForestClassifier, NonGreedyForestRegressor
 from obtree.estimators.tree import ObliqueTreeClassifier, ObliqueTreeRegressor
 from obtree.optim.normal_form import form_from_state, form_to_state
-from obtree.splitter.registry import available, resolve_splitter
+from obtree.splitter.registry import find_splitter, name_splitter
 from obtree.tree.state import tree_from_state, tree_to_state
 from obtree.tree.tree import OPTIONAL_FIELDS, Tree
 
@@ -45,6 +47,10 @@ ESTIMATORS = {
         ObliqueForestRegressor,
         DisjunctiveTreeClassifier,
         DisjunctiveForestClassifier,
+        NonGreedyTreeClassifier,
+        NonGreedyTreeRegressor,
+        NonGreedyForestClassifier,
+        NonGreedyForestRegressor,
     )
 }
 
@@ -348,17 +354,17 @@ def _encode_splitter(splitter):
     if isinstance(splitter, str):
         return splitter
     kind = splitter if isinstance(splitter, type) else type(splitter)
-    for name in available():
-        if type(resolve_splitter(name)) is kind:
-            if kind is splitter:
-                return name
-            params = splitter.get_params()
-            return {
-                "name": name,
-                "params": {key: _encode_value(key, value) for key, value in params.items()},
-            }
-    # Prediction does not need it, and a refit will say that the name is not known.
-    return kind.__name__
+    name = name_splitter(kind)
+    if name is None:
+        # Prediction does not need it, and a refit will say that the name is not known.
+        return kind.__name__
+    if kind is splitter:
+        return name
+    params = splitter.get_params()
+    return {
+        "name": name,
+        "params": {key: _encode_value(key, value) for key, value in params.items()},
+    }
 
 
 def _decode_splitter(splitter):
@@ -368,7 +374,9 @@ def _decode_splitter(splitter):
     name = splitter["name"]
     if not isinstance(name, str):
         raise ValueError(f"the name of the splitter is {name!r}")
-    if name not in available():
+    try:
+        kind = find_splitter(name)
+    except (ValueError, ImportError):
         return name
     params = {key: _decode_value(value) for key, value in splitter["params"].items()}
-    return type(resolve_splitter(name))(**params)
+    return kind(**params)

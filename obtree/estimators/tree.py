@@ -156,7 +156,8 @@ class ObliqueTreeClassifier(ClassificationTask, BaseObliqueTree):
         How a node is split; see `obtree.splitter`.
     criterion : {"gini", "entropy", "log_loss", "twoing", "max_minority", "sum_minority", \
             "sum_of_variances"}, default="gini"
-        Impurity that splits reduce.
+        Impurity that splits reduce: a name, or a subclass of
+        ``obtree.criterion.base.Criterion``.
     max_depth : int, default=None
         Greatest depth; None grows until leaves are pure or too small.
     min_samples_split : int or float, default=2
@@ -263,7 +264,8 @@ class ObliqueTreeRegressor(RegressionTask, BaseObliqueTree):
         How a node is split; see `obtree.splitter`.
     criterion : {"squared_error", "friedman_mse", "absolute_error", "poisson"}, \
             default="squared_error"
-        Impurity that splits reduce.
+        Impurity that splits reduce: a name, or a subclass of
+        ``obtree.criterion.base.Criterion``.
     max_depth : int, default=None
         Greatest depth; None grows until leaves are pure or too small.
     min_samples_split : int or float, default=2

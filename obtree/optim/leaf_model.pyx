@@ -308,7 +308,7 @@ def fit_leaf(X, y, sample_weight=None, *, n_classes=None, l2=1.0, max_iter=50):
         raise ValueError("sample_weight must be positive, one for each row")
     cdef LeafSolver solver = LeafSolver(n_classes, l2, max_iter)
     n_values = solver.n_outputs * solver.max_n_classes
-    cdef double[:, ::1] block = np.hstack([X, np.ones((n, 1))])
+    cdef double[:, ::1] block = np.ascontiguousarray(np.hstack([X, np.ones((n, 1))]))
     cdef double[:, ::1] weight = np.zeros((q, n_values))
     cdef double[::1] intercept = np.zeros(n_values)
     cdef int found

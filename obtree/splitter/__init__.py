@@ -7,6 +7,7 @@ from obtree.splitter.co2 import CO2Splitter
 from obtree.splitter.conic import ConicSplitter
 from obtree.splitter.discriminant import DiscriminantSplitter
 from obtree.splitter.oc1 import OC1Splitter
+from obtree.splitter.python import PythonSplitter
 from obtree.splitter.random_oblique import RandomObliqueSplitter
 from obtree.splitter.registry import available, resolve_splitter
 from obtree.splitter.rotation import RotationSplitter
@@ -19,6 +20,7 @@ __all__ = [
     "ConicSplitter",
     "DiscriminantSplitter",
     "OC1Splitter",
+    "PythonSplitter",
     "RandomObliqueSplitter",
     "RotationSplitter",
     "Splitter",

@@ -1,4 +1,4 @@
-"""Splitters by name."""
+"""Splitters by name: those of obtree, and those that other packages declare."""
 
 from obtree.core.names import unknown_name
 from obtree.splitter.axis import AxisSplitter
@@ -8,6 +8,7 @@ from obtree.splitter.co2 import CO2Splitter
 from obtree.splitter.conic import ConicSplitter
 from obtree.splitter.discriminant import DiscriminantSplitter
 from obtree.splitter.oc1 import OC1Splitter
+from obtree.splitter.plugins import find_name, find_plugins, load_all, load_plugin
 from obtree.splitter.random_oblique import RandomObliqueSplitter
 from obtree.splitter.two_probe import TwoProbeSplitter
 
@@ -26,6 +27,9 @@ _SPLITTERS = {
 def available():
     """Names of the known splitters and what each does, in one line.
 
+    Those of other packages are among them (entry points of the group ``obtree.splitters``).
+    One that cannot be imported is left out, with a warning that says why.
+
     Returns
     -------
     dict of str to str
@@ -36,7 +40,57 @@ def available():
     >>> available()["axis"]
     'Exact best split of one feature.'
     """
-    return {name: cls.__doc__.strip().splitlines()[0] for name, cls in _SPLITTERS.items()}
+    known = _SPLITTERS | load_all(_SPLITTERS)
+    return {name: _describe(cls) for name, cls in known.items()}
+
+
+def name_splitter(cls):
+    """The name of a splitter class, None when it has none.
+
+    Parameters
+    ----------
+    cls : subclass of Splitter
+
+    Returns
+    -------
+    str or None
+    """
+    for name, known in _SPLITTERS.items():
+        if known is cls:
+            return name
+    return find_name(cls, _SPLITTERS)
+
+
+def find_splitter(name):
+    """The splitter class of that name.
+
+    Parameters
+    ----------
+    name : str
+
+    Returns
+    -------
+    subclass of Splitter
+
+    Raises
+    ------
+    ValueError
+        When no package has a splitter of that name.
+    ImportError
+        When one has, and it cannot be used.
+    """
+    if name in _SPLITTERS:
+        return _SPLITTERS[name]
+    plugins = find_plugins(_SPLITTERS)
+    if name not in plugins:
+        raise ValueError(unknown_name("splitter", name, [*_SPLITTERS, *plugins]))
+    return load_plugin(name, plugins[name])
+
+
+def _describe(cls):
+    """The first line of a class's docstring."""
+    lines = (cls.__doc__ or "").strip().splitlines()
+    return lines[0] if lines else f"{cls.__module__}.{cls.__qualname__}"
 
 
 def resolve_splitter(splitter):
@@ -55,9 +109,7 @@ def resolve_splitter(splitter):
     if isinstance(splitter, type) and issubclass(splitter, Splitter):
         return splitter()
     if isinstance(splitter, str):
-        if splitter not in _SPLITTERS:
-            raise ValueError(unknown_name("splitter", splitter, _SPLITTERS))
-        return _SPLITTERS[splitter]()
+        return find_splitter(splitter)()
     raise TypeError(
         f"splitter must be a name, a Splitter object or a Splitter class, got {splitter!r} "
         f"of type {type(splitter).__name__}"

@@ -325,7 +325,7 @@ cdef class NodeProbe:
 
     @property
     def value(self):
-        cdef double[::1] out = np.empty(self._criterion.value_size)
+        cdef double[::1] out = np.full(self._criterion.value_size, np.nan)
         self._criterion.node_value(&out[0])
         return np.asarray(out)
 
@@ -334,6 +334,10 @@ cdef class NodeProbe:
         cdef double[::1] out = np.array(value, dtype=np.float64)
         self._criterion.clip_value(&out[0], lower, upper)
         return np.asarray(out)
+
+    @property
+    def scans_above(self):
+        return bool(self._criterion.scans_above)
 
     def prefers_bins(self, idx_t n_bins):
         return bool(self._criterion.prefers_bins(self._n, n_bins))

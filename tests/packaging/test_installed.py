@@ -15,6 +15,7 @@ SOURCE = ROOT / "obtree"
 PUBLIC_PXD = [
     "obtree/__init__.pxd",
     "obtree/core/__init__.pxd",
+    "obtree/core/abi.pxd",
     "obtree/core/memory.pxd",
     "obtree/core/order.pxd",
     "obtree/core/random.pxd",

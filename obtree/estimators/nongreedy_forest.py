@@ -1,0 +1,341 @@
+"""Forests of trees that are optimised as a whole: NonGreedyForest..."""
+
+import numpy as np
+
+from obtree.estimators.nongreedy import (
+    BaseNonGreedy,
+    NonGreedyTreeClassifier,
+    NonGreedyTreeRegressor,
+    WeighsClasses,
+)
+from obtree.estimators.optimised import BaseOptimisedForest
+from obtree.estimators.params import check_flag, resolve_max_samples
+from obtree.estimators.task import ClassificationTask, RegressionTask
+from obtree.estimators.tree import ObliqueTreeRegressor
+
+
+class BaseNonGreedyForest(BaseNonGreedy, BaseOptimisedForest):
+    """A forest of non-greedy trees, whatever the task."""
+
+    def fit(self, X, y, sample_weight=None):
+        super().fit(X, y, sample_weight)
+        found = vars(self).pop("_n_inactive")
+        for tree in self.estimators_:
+            tree.n_inactive_leaves_ = found[tree.random_state]
+        self.n_inactive_leaves_ = np.array([tree.n_inactive_leaves_ for tree in self.estimators_])
+        return self
+
+    fit.__doc__ = BaseOptimisedForest.fit.__doc__
+
+    def _draws_bootstraps(self):
+        """Tell whether the trees to start from grow on bootstraps."""
+        check_flag("bootstrap", self.bootstrap)
+        return bool(self.bootstrap)
+
+    def _count_draws(self, plan):
+        """Return how many rows are drawn for each tree to start from; 0 for all rows once."""
+        return resolve_max_samples(None, plan.n_rows) if self._draws_bootstraps() else 0
+
+
+class NonGreedyForestClassifier(WeighsClasses, ClassificationTask, BaseNonGreedyForest):
+    """Forest for classification, each tree optimised as a whole.
+
+    A tree is grown, and then all its planes are moved at once by stochastic gradient steps
+    on a bound of the loss of the whole tree (Norouzi et al., 2015).
+
+    Parameters
+    ----------
+    n_estimators : int, default=20
+        Number of trees.
+    init : str, Splitter, fitted tree or forest, or Tree, default="co2"
+        What to start from: the splitter that grows a tree, or a tree that is there already.
+    criterion : {"gini", "entropy", "log_loss", "twoing", "max_minority", "sum_minority", \
+            "sum_of_variances"}, default="entropy"
+        Impurity that the start reduces.
+    max_depth : int, default=10
+        Greatest depth of the start; None grows until leaves are pure or too small.
+    min_samples_split : int or float, default=2
+        Rows a node of the start needs to be split; a float is a fraction of the rows.
+    min_samples_leaf : int or float, default=1
+        Rows each child of the start needs; a float is a fraction of the rows.
+    max_features : int, float, {"sqrt", "log2"} or None, default="sqrt"
+        Candidates per node of the start.
+    inference : {"fast", "full"}, default="fast"
+        Among which ways through the tree the one with the worst outcome is sought for each
+        row: those that differ from the row's own in one node, or all.
+    stable : bool, default=False
+        Whether rows are held to their leaves until the bound no longer falls. Better from a
+        poor start, such as ``init="axis"``.
+    nu : float, default=2000.0
+        Bound of the squared length of a plane's weights, for rows of mean squared length 1.
+        The larger, the closer the bound is to the loss, and the narrower the margin.
+    learning_rate : float, default=0.3
+        Length of the first steps, as a share of the square root of `nu`. Steps shrink
+        to a twentieth of it.
+    momentum : float, default=0.9
+        What part of a step goes on into the next.
+    n_epochs : int, default=15
+        Passes over the rows.
+    batch_size : int, default=100
+        Rows a step.
+    prune_inactive : bool, default=True
+        Whether leaves that no training row reaches any more are removed.
+    validation_fraction : float, default=0.1
+        Share of the rows set aside for early stopping, if `n_iter_no_change` is given.
+    n_iter_no_change : int, default=None
+        Stop after so many epochs without a lower loss of the rows set aside, and keep the
+        epoch where it was lowest. None keeps the epoch with the lowest loss of the
+        training rows.
+    bootstrap : bool, default=False
+        Whether the start of each tree grows on a bootstrap. The optimisation sees all rows.
+    combine : {"average", "product", "vote"}, default="average"
+        How the trees' predictions become one.
+    class_weight : dict or "balanced", default=None
+        Weights of the classes.
+    n_jobs : int, default=None
+        Number of threads, as in joblib: None is 1, -1 all cores. The result does not
+        depend on it.
+    verbose : int, default=0
+        1 shows a progress bar.
+    random_state : int, RandomState instance or None, default=None
+        Source of all randomness.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Class labels.
+    n_classes_ : int
+        Number of classes.
+    n_outputs_ : int
+        Number of outputs.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, when X had names.
+    max_features_ : int
+        Resolved value of `max_features`.
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        Importance of each feature by decrease of impurity.
+    estimators_ : list of NonGreedyTreeClassifier
+        The trees.
+    objective_ : list of ndarray
+        Mean loss of the training rows in the start and after each epoch, for each tree.
+    n_inactive_leaves_ : ndarray of shape (n_estimators,)
+        Leaves of each tree that no training row reached in the end, pruned or not.
+
+    References
+    ----------
+    M. Norouzi, M. D. Collins, M. Johnson, D. J. Fleet and P. Kohli, "Efficient non-greedy
+    optimization of decision trees", NIPS 2015.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from obtree import NonGreedyForestClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> forest = NonGreedyForestClassifier(4, random_state=0).fit(X, y)
+    >>> forest.score(X, y) > 0.9
+    True
+    """
+
+    _tree_class = NonGreedyTreeClassifier
+
+    def __init__(
+        self,
+        n_estimators=20,
+        *,
+        init="co2",
+        criterion="entropy",
+        max_depth=10,
+        min_samples_split=2,
+        min_samples_leaf=1,
+        max_features="sqrt",
+        inference="fast",
+        stable=False,
+        nu=2000.0,
+        learning_rate=0.3,
+        momentum=0.9,
+        n_epochs=15,
+        batch_size=100,
+        prune_inactive=True,
+        validation_fraction=0.1,
+        n_iter_no_change=None,
+        bootstrap=False,
+        combine="average",
+        class_weight=None,
+        n_jobs=None,
+        verbose=0,
+        random_state=None,
+    ):
+        self.n_estimators = n_estimators
+        self.init = init
+        self.criterion = criterion
+        self.max_depth = max_depth
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.max_features = max_features
+        self.inference = inference
+        self.stable = stable
+        self.nu = nu
+        self.learning_rate = learning_rate
+        self.momentum = momentum
+        self.n_epochs = n_epochs
+        self.batch_size = batch_size
+        self.prune_inactive = prune_inactive
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.bootstrap = bootstrap
+        self.combine = combine
+        self.class_weight = class_weight
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.random_state = random_state
+
+
+class NonGreedyForestRegressor(RegressionTask, BaseNonGreedyForest):
+    """Forest for regression, each tree optimised as a whole.
+
+    A tree is grown, and then all its planes are moved at once by stochastic gradient steps
+    on a bound of the loss of the whole tree (Norouzi et al., 2015).
+
+    Parameters
+    ----------
+    n_estimators : int, default=20
+        Number of trees.
+    init : str, Splitter, fitted tree or forest, or Tree, default="co2"
+        What to start from: the splitter that grows a tree, or a tree that is there already.
+    criterion : {"squared_error", "friedman_mse", "absolute_error", "poisson"}, \
+            default="squared_error"
+        Impurity that the start reduces.
+    max_depth : int, default=10
+        Greatest depth of the start; None grows until leaves are pure or too small.
+    min_samples_split : int or float, default=2
+        Rows a node of the start needs to be split; a float is a fraction of the rows.
+    min_samples_leaf : int or float, default=5
+        Rows each child of the start needs; a float is a fraction of the rows.
+    max_features : int, float, {"sqrt", "log2"} or None, default=1.0
+        Candidates per node of the start.
+    inference : {"fast", "full"}, default="fast"
+        Among which ways through the tree the one with the worst outcome is sought for each
+        row: those that differ from the row's own in one node, or all.
+    stable : bool, default=False
+        Whether rows are held to their leaves until the bound no longer falls. Better from a
+        poor start, such as ``init="axis"``.
+    nu : float, default=2000.0
+        Bound of the squared length of a plane's weights, for rows of mean squared length 1.
+        The larger, the closer the bound is to the loss, and the narrower the margin.
+    learning_rate : float, default=0.3
+        Length of the first steps, as a share of the square root of `nu`. Steps shrink
+        to a twentieth of it.
+    momentum : float, default=0.9
+        What part of a step goes on into the next.
+    n_epochs : int, default=15
+        Passes over the rows.
+    batch_size : int, default=100
+        Rows a step.
+    prune_inactive : bool, default=True
+        Whether leaves that no training row reaches any more are removed.
+    validation_fraction : float, default=0.1
+        Share of the rows set aside for early stopping, if `n_iter_no_change` is given.
+    n_iter_no_change : int, default=None
+        Stop after so many epochs without a lower loss of the rows set aside, and keep the
+        epoch where it was lowest. None keeps the epoch with the lowest loss of the
+        training rows.
+    bootstrap : bool, default=True
+        Whether the start of each tree grows on a bootstrap. The optimisation sees all rows.
+    combine : {"average"}, default="average"
+        How the trees' predictions become one.
+    n_jobs : int, default=None
+        Number of threads, as in joblib: None is 1, -1 all cores. The result does not
+        depend on it.
+    verbose : int, default=0
+        1 shows a progress bar.
+    random_state : int, RandomState instance or None, default=None
+        Source of all randomness.
+
+    Attributes
+    ----------
+    n_outputs_ : int
+        Number of outputs.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, when X had names.
+    max_features_ : int
+        Resolved value of `max_features`.
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        Importance of each feature by decrease of impurity.
+    estimators_ : list of NonGreedyTreeRegressor
+        The trees.
+    objective_ : list of ndarray
+        Mean loss of the training rows in the start and after each epoch, for each tree.
+    n_inactive_leaves_ : ndarray of shape (n_estimators,)
+        Leaves of each tree that no training row reached in the end, pruned or not.
+
+    References
+    ----------
+    M. Norouzi, M. D. Collins, M. Johnson, D. J. Fleet and P. Kohli, "Efficient non-greedy
+    optimization of decision trees", NIPS 2015.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from obtree import NonGreedyForestRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> forest = NonGreedyForestRegressor(4, random_state=0).fit(X, y)
+    >>> forest.score(X, y) > 0.4
+    True
+    """
+
+    _starter_class = ObliqueTreeRegressor
+    _tree_class = NonGreedyTreeRegressor
+    _combine_rules = ("average",)
+
+    def __init__(
+        self,
+        n_estimators=20,
+        *,
+        init="co2",
+        criterion="squared_error",
+        max_depth=10,
+        min_samples_split=2,
+        min_samples_leaf=5,
+        max_features=1.0,
+        inference="fast",
+        stable=False,
+        nu=2000.0,
+        learning_rate=0.3,
+        momentum=0.9,
+        n_epochs=15,
+        batch_size=100,
+        prune_inactive=True,
+        validation_fraction=0.1,
+        n_iter_no_change=None,
+        bootstrap=True,
+        combine="average",
+        n_jobs=None,
+        verbose=0,
+        random_state=None,
+    ):
+        self.n_estimators = n_estimators
+        self.init = init
+        self.criterion = criterion
+        self.max_depth = max_depth
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.max_features = max_features
+        self.inference = inference
+        self.stable = stable
+        self.nu = nu
+        self.learning_rate = learning_rate
+        self.momentum = momentum
+        self.n_epochs = n_epochs
+        self.batch_size = batch_size
+        self.prune_inactive = prune_inactive
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.bootstrap = bootstrap
+        self.combine = combine
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.random_state = random_state

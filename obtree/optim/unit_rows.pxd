@@ -1,0 +1,32 @@
+# Rows as planes are moved on: centred, scaled, with a constant at the end.
+
+from libc.stdint cimport int32_t
+
+from obtree.core.types cimport X_t, feature_t, idx_t
+
+
+cdef class UnitRows:
+    cdef const X_t* X         # (n_rows * n_features), owned by `_kept`
+    cdef idx_t n_features
+    cdef idx_t n_used         # columns that vary and are never missing
+    cdef idx_t stride         # floats of a scaled row: n_used + 1, rounded up to eight
+    cdef feature_t* used      # (n_used)
+    cdef int32_t* place       # (n_features) where a column is; -1 constant, -2 missing values
+    cdef float* origin        # (n_features) what is taken off each column: first origin, then
+    cdef float* mean          # mean; by column of X
+    cdef float* scale         # (n_used)
+    cdef float* _used_origin  # (n_used)
+    cdef float* _used_mean
+    cdef object _kept
+    cdef object _workspace
+
+    cdef int measure(self, const X_t[:, ::1] X, const double[::1] weight, idx_t n_train,
+                     bint is_class) except -1
+
+    # OUT x (n * stride): rows[0..n) scaled; rows NULL: start, start + 1, ...
+    cdef void fetch(self, const int32_t* rows, idx_t start, idx_t n, float* x) noexcept nogil
+
+
+cdef inline float constant_cell() noexcept nogil:
+    """The last cell of every row, which the offset of a plane multiplies."""
+    return <float>0.15

@@ -1,0 +1,92 @@
+"""Rows as planes are moved on: centred, scaled, with a constant at the end.
+
+Columns are centred and divided so that the mean squared length of a row is 1: the radius and
+the step of a descent then mean the same on data of any scale. For classes one number
+divides all columns, which leaves columns that hardly vary as small as they are; for numbers to
+predict each column has its own. Columns that are constant, or that some row lacks, are left
+out. Rows are scaled when they are needed: a copy of all would double the memory.
+"""
+
+from libc.math cimport sqrt
+from libc.stdint cimport int32_t
+from libc.string cimport memcpy, memset
+
+from obtree.core.dispatch cimport kernels
+from obtree.core.memory cimport Workspace
+from obtree.core.types cimport X_t, feature_t, idx_t
+
+cdef enum:
+    LANES = 8
+
+
+cdef class UnitRows:
+    """Scales the rows of X; see the file's head."""
+
+    cdef int measure(self, const X_t[:, ::1] X, const double[::1] weight, idx_t n_train,
+                     bint is_class) except -1:
+        cdef idx_t n_rows = X.shape[0], p = X.shape[1]
+        cdef idx_t j, k
+        cdef double total = 0.0, spread = 0.0, mean, here
+        cdef Workspace workspace = Workspace()
+        cdef double* sums = <double*>workspace.take(p, sizeof(double))
+        cdef double* squares = <double*>workspace.take(p, sizeof(double))
+        cdef double* spare = <double*>workspace.take(2 * p, sizeof(double))
+        self._kept = X
+        self._workspace = workspace
+        self.X = &X[0, 0]
+        self.n_features = p
+        self.used = <feature_t*>workspace.take(p, sizeof(feature_t))
+        self.place = <int32_t*>workspace.take(p, sizeof(int32_t))
+        self.origin = <float*>workspace.take(p, sizeof(float))
+        self.mean = <float*>workspace.take(p, sizeof(float))
+        self.scale = <float*>workspace.take(p, sizeof(float))
+        self._used_origin = <float*>workspace.take(p, sizeof(float))
+        self._used_mean = <float*>workspace.take(p, sizeof(float))
+        with nogil:
+            memset(sums, 0, p * sizeof(double))
+            memset(squares, 0, p * sizeof(double))
+            memset(spare, 0, 2 * p * sizeof(double))
+            memcpy(self.origin, self.X, p * sizeof(float))
+            kernels().add_moments(self.X, n_train, p, self.origin, &weight[0], sums, squares)
+            # Rows kept for validation have no say in the scale, but may lack values.
+            kernels().add_moments(self.X + n_train * p, n_rows - n_train, p, self.origin,
+                                  &weight[0], spare, spare + p)
+            for k in range(n_train):
+                total += weight[k]
+            self.n_used = 0
+            for j in range(p):
+                mean = sums[j] / total
+                here = squares[j] / total - mean * mean
+                self.mean[j] = <float>mean
+                if sums[j] != sums[j] or spare[j] != spare[j]:
+                    self.place[j] = -2
+                    continue
+                # Beyond this range float32 has no room.
+                if not 1e-60 < here < 1e60:
+                    self.place[j] = -1
+                    continue
+                k = self.n_used
+                self.place[j] = <int32_t>k
+                self.used[k] = <feature_t>j
+                self._used_origin[k] = self.origin[j]
+                self._used_mean[k] = self.mean[j]
+                squares[k] = here
+                spread += here
+                self.n_used += 1
+            for k in range(self.n_used):
+                if not is_class:
+                    spread = squares[k] * self.n_used
+                self.scale[k] = <float>(1.0 / sqrt(spread))
+        self.stride = (self.n_used + 1 + LANES - 1) // LANES * LANES
+        return 0
+
+    cdef void fetch(self, const int32_t* rows, idx_t start, idx_t n, float* x) noexcept nogil:
+        cdef const feature_t* column = NULL if self.n_used == self.n_features else self.used
+        cdef idx_t p, row
+        for p in range(n):
+            row = start + p if rows == NULL else rows[p]
+            kernels().centre_row(self.X + row * self.n_features, column, self.n_used,
+                                 self._used_origin, self._used_mean, self.scale, x)
+            memset(x + self.n_used, 0, (self.stride - self.n_used) * sizeof(float))
+            x[self.n_used] = constant_cell()
+            x += self.stride

@@ -1,0 +1,3 @@
+from obtree.core.abi cimport require_abi
+
+require_abi(__name__)
