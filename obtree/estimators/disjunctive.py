@@ -99,11 +99,11 @@ class DisjunctiveTreeClassifier(BaseDisjunctive, BaseOptimisedTree):
         Rows each child needs in the start tree.
     max_features : int, float, {"sqrt", "log2"} or None, default=None
         Candidates per node of the start tree.
-    n_epochs : int, default=10
+    n_epochs : int, default=20
         Passes over the rows.
     learning_rate : float, default=0.01
         Step of Adam at the start; it falls to a tenth of this.
-    batch_size : int, default=32
+    batch_size : int, default=16
         Rows that make one step.
     steepness : float, default=2.0
         How steep a unit starts: over one standard deviation of the node's rows its score
@@ -174,9 +174,9 @@ class DisjunctiveTreeClassifier(BaseDisjunctive, BaseOptimisedTree):
         min_samples_split=2,
         min_samples_leaf=1,
         max_features=None,
-        n_epochs=10,
+        n_epochs=20,
         learning_rate=0.01,
-        batch_size=32,
+        batch_size=16,
         steepness=2.0,
         max_steepness=3.0,
         shared_weights=False,
@@ -253,11 +253,11 @@ class DisjunctiveForestClassifier(BaseDisjunctive, BaseOptimisedForest):
         follows the splitter. The descent uses all rows in any case.
     max_samples : int or float, default=None
         Bootstrap draws per start tree; a float is a fraction of the rows.
-    n_epochs : int, default=10
+    n_epochs : int, default=20
         Passes over the rows.
     learning_rate : float, default=0.01
         Step of Adam at the start; it falls to a tenth of this.
-    batch_size : int, default=32
+    batch_size : int, default=16
         Rows that make one step.
     steepness : float, default=2.0
         How steep a unit starts: over one standard deviation of the node's rows its score
@@ -337,9 +337,9 @@ class DisjunctiveForestClassifier(BaseDisjunctive, BaseOptimisedForest):
         max_features="sqrt",
         bootstrap="auto",
         max_samples=None,
-        n_epochs=10,
+        n_epochs=20,
         learning_rate=0.01,
-        batch_size=32,
+        batch_size=16,
         steepness=2.0,
         max_steepness=3.0,
         shared_weights=False,
