@@ -233,7 +233,7 @@ class DisjunctiveForestClassifier(BaseDisjunctive, BaseOptimisedForest):
 
     Parameters
     ----------
-    n_estimators : int, default=10
+    n_estimators : int, default=20
         Number of trees.
     init : str, Splitter, or fitted forest, default="axis"
         What the trees to start from are grown with; see `obtree.splitter`. Or a tree or forest
@@ -327,7 +327,7 @@ class DisjunctiveForestClassifier(BaseDisjunctive, BaseOptimisedForest):
 
     def __init__(
         self,
-        n_estimators=10,
+        n_estimators=20,
         *,
         init="axis",
         criterion="gini",
