@@ -50,6 +50,7 @@ class BaseDisjunctive(ClassificationTask):
             "max_depth": self.max_depth,
             "min_samples_split": self.min_samples_split,
             "min_samples_leaf": self.min_samples_leaf,
+            "min_weight_fraction_leaf": self.min_weight_fraction_leaf,
             "max_features": self.max_features,
             "class_weight": self.class_weight,
         }
@@ -97,6 +98,8 @@ class DisjunctiveTreeClassifier(BaseDisjunctive, BaseOptimisedTree):
         Rows a node of the start tree needs to be split.
     min_samples_leaf : int or float, default=1
         Rows each child needs in the start tree.
+    min_weight_fraction_leaf : float, default=0.0
+        Fraction of the total weight each child needs in the start tree.
     max_features : int, float, {"sqrt", "log2"} or None, default=None
         Candidates per node of the start tree.
     n_epochs : int, default=20
@@ -173,6 +176,7 @@ class DisjunctiveTreeClassifier(BaseDisjunctive, BaseOptimisedTree):
         max_depth=None,
         min_samples_split=2,
         min_samples_leaf=1,
+        min_weight_fraction_leaf=0.0,
         max_features=None,
         n_epochs=20,
         learning_rate=0.01,
@@ -193,6 +197,7 @@ class DisjunctiveTreeClassifier(BaseDisjunctive, BaseOptimisedTree):
         self.max_depth = max_depth
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.max_features = max_features
         self.n_epochs = n_epochs
         self.learning_rate = learning_rate
@@ -246,6 +251,8 @@ class DisjunctiveForestClassifier(BaseDisjunctive, BaseOptimisedForest):
         Rows a node of a start tree needs to be split.
     min_samples_leaf : int or float, default=1
         Rows each child needs in a start tree.
+    min_weight_fraction_leaf : float, default=0.0
+        Fraction of the total weight each child needs in a start tree.
     max_features : int, float, {"sqrt", "log2"} or None, default="sqrt"
         Candidates per node of start trees.
     bootstrap : bool or "auto", default="auto"
@@ -334,6 +341,7 @@ class DisjunctiveForestClassifier(BaseDisjunctive, BaseOptimisedForest):
         max_depth=None,
         min_samples_split=2,
         min_samples_leaf=1,
+        min_weight_fraction_leaf=0.0,
         max_features="sqrt",
         bootstrap="auto",
         max_samples=None,
@@ -358,6 +366,7 @@ class DisjunctiveForestClassifier(BaseDisjunctive, BaseOptimisedForest):
         self.max_depth = max_depth
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.max_features = max_features
         self.bootstrap = bootstrap
         self.max_samples = max_samples

@@ -32,8 +32,8 @@ class NormalForm:
     a unit, -1 when nothing is there, or ``-2 - c`` for a leaf of class ``c``. Rows start at
     every entry of `root`, which are coded as children are: one tree of units for each class,
     or one for all. With ``g`` the shares that arrive at the leaves of a class, the value of
-    the class is ``1 - prod(1 - g)``. Branches that less than a hundred-thousandth of the row
-    reaches are left out.
+    the class is ``1 - prod(1 - g)``. Branches that less than a thousandth of the row reaches
+    are left out.
 
     When there are two classes, one root and no leaf of class 0, the value of class 0 is one
     minus that of class 1.

@@ -15,6 +15,8 @@ from obtree.core.types cimport X_t, feature_t, idx_t, node_t, w_t
 from obtree.data.hyperplane cimport project_row
 from obtree.optim.base cimport Problem
 
+CELL_LIMIT = 1e30
+
 
 def measure_columns(Problem problem):
     """Weighted mean and inverse standard deviation of the features, missing values left out.
@@ -178,7 +180,8 @@ def _standardise_planes(problem, tree, steepness, max_steepness, mean, scale):
     constant = steep * (centre - tree.threshold) * inverse
     flat = (length == 0) & (tree.children_left >= 0)
     constant[flat] = np.where(centre[flat] <= tree.threshold[flat], -30.0, 30.0)
-    return weight * inverse[node] * steep[node], constant
+    # A node that only tells missing values from others has a threshold beyond all numbers.
+    return weight * inverse[node] * steep[node], np.clip(constant, -CELL_LIMIT, CELL_LIMIT)
 
 
 def _link_units(tree, n_classes, shared_weights):

@@ -17,10 +17,11 @@ from obtree.core.dispatch cimport kernels
 from obtree.core.memory cimport Workspace
 from obtree.core.types cimport X_t, idx_t
 
-cdef float REACH_FLOOR = 1e-5
+cdef float REACH_FLOOR = 1e-3
 cdef float REACH_CEILING = 0.999999
-# Slopes below this are rounding noise beside those of rows on the wrong side.
-cdef float SLOPE_FLOOR = 1e-7
+# A unit that a row pulls less than this is left alone: rows on the wrong side pull a hundred
+# times as much, and steps of Adam would make as much of the one as of the other.
+cdef float SLOPE_FLOOR = 1e-5
 cdef double CELL_LIMIT = 1e30
 
 
