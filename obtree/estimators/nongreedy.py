@@ -21,6 +21,7 @@ class BaseNonGreedy(BaseOptimised):
                 "max_depth",
                 "min_samples_split",
                 "min_samples_leaf",
+                "min_weight_fraction_leaf",
                 "max_features",
             )
         }
@@ -93,6 +94,8 @@ class NonGreedyTreeClassifier(WeighsClasses, ClassificationTask, BaseNonGreedyTr
         Rows a node of the start needs to be split; a float is a fraction of the rows.
     min_samples_leaf : int or float, default=1
         Rows each child of the start needs; a float is a fraction of the rows.
+    min_weight_fraction_leaf : float, default=0.0
+        Fraction of the total weight each child of the start needs.
     max_features : int, float, {"sqrt", "log2"} or None, default=None
         Candidates per node of the start.
     inference : {"fast", "full"}, default="fast"
@@ -176,6 +179,7 @@ class NonGreedyTreeClassifier(WeighsClasses, ClassificationTask, BaseNonGreedyTr
         max_depth=10,
         min_samples_split=2,
         min_samples_leaf=1,
+        min_weight_fraction_leaf=0.0,
         max_features=None,
         inference="fast",
         stable=False,
@@ -197,6 +201,7 @@ class NonGreedyTreeClassifier(WeighsClasses, ClassificationTask, BaseNonGreedyTr
         self.max_depth = max_depth
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.max_features = max_features
         self.inference = inference
         self.stable = stable
@@ -233,6 +238,8 @@ class NonGreedyTreeRegressor(RegressionTask, BaseNonGreedyTree):
         Rows a node of the start needs to be split; a float is a fraction of the rows.
     min_samples_leaf : int or float, default=5
         Rows each child of the start needs; a float is a fraction of the rows.
+    min_weight_fraction_leaf : float, default=0.0
+        Fraction of the total weight each child of the start needs.
     max_features : int, float, {"sqrt", "log2"} or None, default=None
         Candidates per node of the start.
     inference : {"fast", "full"}, default="fast"
@@ -312,6 +319,7 @@ class NonGreedyTreeRegressor(RegressionTask, BaseNonGreedyTree):
         max_depth=10,
         min_samples_split=2,
         min_samples_leaf=5,
+        min_weight_fraction_leaf=0.0,
         max_features=None,
         inference="fast",
         stable=False,
@@ -332,6 +340,7 @@ class NonGreedyTreeRegressor(RegressionTask, BaseNonGreedyTree):
         self.max_depth = max_depth
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.max_features = max_features
         self.inference = inference
         self.stable = stable

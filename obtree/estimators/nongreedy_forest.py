@@ -58,6 +58,8 @@ class NonGreedyForestClassifier(WeighsClasses, ClassificationTask, BaseNonGreedy
         Rows a node of the start needs to be split; a float is a fraction of the rows.
     min_samples_leaf : int or float, default=1
         Rows each child of the start needs; a float is a fraction of the rows.
+    min_weight_fraction_leaf : float, default=0.0
+        Fraction of the total weight each child of the start needs.
     max_features : int, float, {"sqrt", "log2"} or None, default="sqrt"
         Candidates per node of the start.
     inference : {"fast", "full"}, default="fast"
@@ -149,6 +151,7 @@ class NonGreedyForestClassifier(WeighsClasses, ClassificationTask, BaseNonGreedy
         max_depth=10,
         min_samples_split=2,
         min_samples_leaf=1,
+        min_weight_fraction_leaf=0.0,
         max_features="sqrt",
         inference="fast",
         stable=False,
@@ -173,6 +176,7 @@ class NonGreedyForestClassifier(WeighsClasses, ClassificationTask, BaseNonGreedy
         self.max_depth = max_depth
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.max_features = max_features
         self.inference = inference
         self.stable = stable
@@ -213,6 +217,8 @@ class NonGreedyForestRegressor(RegressionTask, BaseNonGreedyForest):
         Rows a node of the start needs to be split; a float is a fraction of the rows.
     min_samples_leaf : int or float, default=5
         Rows each child of the start needs; a float is a fraction of the rows.
+    min_weight_fraction_leaf : float, default=0.0
+        Fraction of the total weight each child of the start needs.
     max_features : int, float, {"sqrt", "log2"} or None, default=1.0
         Candidates per node of the start.
     inference : {"fast", "full"}, default="fast"
@@ -300,6 +306,7 @@ class NonGreedyForestRegressor(RegressionTask, BaseNonGreedyForest):
         max_depth=10,
         min_samples_split=2,
         min_samples_leaf=5,
+        min_weight_fraction_leaf=0.0,
         max_features=1.0,
         inference="fast",
         stable=False,
@@ -323,6 +330,7 @@ class NonGreedyForestRegressor(RegressionTask, BaseNonGreedyForest):
         self.max_depth = max_depth
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.max_features = max_features
         self.inference = inference
         self.stable = stable
