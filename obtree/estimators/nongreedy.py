@@ -102,8 +102,8 @@ class NonGreedyTreeClassifier(WeighsClasses, ClassificationTask, BaseNonGreedyTr
         Among which ways through the tree the one with the worst outcome is sought for each
         row: those that differ from the row's own in one node, or all.
     stable : bool, default=False
-        Whether rows are held to their leaves until the bound no longer falls. Better from a
-        poor start, such as ``init="axis"``.
+        Whether rows are held to their leaves until the bound no longer falls, which keeps
+        more leaves in use.
     nu : float, default=2000.0
         Bound of the squared length of a plane's weights, for rows of mean squared length 1.
         The larger, the closer the bound is to the loss, and the narrower the margin.
@@ -246,8 +246,8 @@ class NonGreedyTreeRegressor(RegressionTask, BaseNonGreedyTree):
         Among which ways through the tree the one with the worst outcome is sought for each
         row: those that differ from the row's own in one node, or all.
     stable : bool, default=False
-        Whether rows are held to their leaves until the bound no longer falls. Better from a
-        poor start, such as ``init="axis"``.
+        Whether rows are held to their leaves until the bound no longer falls, which keeps
+        more leaves in use.
     nu : float, default=2000.0
         Bound of the squared length of a plane's weights, for rows of mean squared length 1.
         The larger, the closer the bound is to the loss, and the narrower the margin.
