@@ -248,15 +248,15 @@ class NonGreedyTreeRegressor(RegressionTask, BaseNonGreedyTree):
     stable : bool, default=False
         Whether rows are held to their leaves until the bound no longer falls, which keeps
         more leaves in use.
-    nu : float, default=2000.0
+    nu : float, default=20000.0
         Bound of the squared length of a plane's weights, for rows of mean squared length 1.
         The larger, the closer the bound is to the loss, and the narrower the margin.
-    learning_rate : float, default=0.3
+    learning_rate : float, default=0.1
         Length of the first steps, as a share of the square root of `nu`. Steps shrink
         to a twentieth of it.
     momentum : float, default=0.9
         What part of a step goes on into the next.
-    n_epochs : int, default=15
+    n_epochs : int, default=40
         Passes over the rows.
     batch_size : int, default=100
         Rows a step.
@@ -323,10 +323,10 @@ class NonGreedyTreeRegressor(RegressionTask, BaseNonGreedyTree):
         max_features=None,
         inference="fast",
         stable=False,
-        nu=2000.0,
-        learning_rate=0.3,
+        nu=20000.0,
+        learning_rate=0.1,
         momentum=0.9,
-        n_epochs=15,
+        n_epochs=40,
         batch_size=100,
         prune_inactive=True,
         validation_fraction=0.1,
