@@ -21,6 +21,7 @@ class BaseNonGreedy(BaseOptimised):
                 "max_depth",
                 "min_samples_split",
                 "min_samples_leaf",
+                "min_weight_fraction_leaf",
                 "max_features",
             )
         }
@@ -93,14 +94,16 @@ class NonGreedyTreeClassifier(WeighsClasses, ClassificationTask, BaseNonGreedyTr
         Rows a node of the start needs to be split; a float is a fraction of the rows.
     min_samples_leaf : int or float, default=1
         Rows each child of the start needs; a float is a fraction of the rows.
+    min_weight_fraction_leaf : float, default=0.0
+        Fraction of the total weight each child of the start needs.
     max_features : int, float, {"sqrt", "log2"} or None, default=None
         Candidates per node of the start.
     inference : {"fast", "full"}, default="fast"
         Among which ways through the tree the one with the worst outcome is sought for each
         row: those that differ from the row's own in one node, or all.
     stable : bool, default=False
-        Whether rows are held to their leaves until the bound no longer falls. Better from a
-        poor start, such as ``init="axis"``.
+        Whether rows are held to their leaves until the bound no longer falls, which keeps
+        more leaves in use.
     nu : float, default=2000.0
         Bound of the squared length of a plane's weights, for rows of mean squared length 1.
         The larger, the closer the bound is to the loss, and the narrower the margin.
@@ -176,6 +179,7 @@ class NonGreedyTreeClassifier(WeighsClasses, ClassificationTask, BaseNonGreedyTr
         max_depth=10,
         min_samples_split=2,
         min_samples_leaf=1,
+        min_weight_fraction_leaf=0.0,
         max_features=None,
         inference="fast",
         stable=False,
@@ -197,6 +201,7 @@ class NonGreedyTreeClassifier(WeighsClasses, ClassificationTask, BaseNonGreedyTr
         self.max_depth = max_depth
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.max_features = max_features
         self.inference = inference
         self.stable = stable
@@ -233,23 +238,25 @@ class NonGreedyTreeRegressor(RegressionTask, BaseNonGreedyTree):
         Rows a node of the start needs to be split; a float is a fraction of the rows.
     min_samples_leaf : int or float, default=5
         Rows each child of the start needs; a float is a fraction of the rows.
+    min_weight_fraction_leaf : float, default=0.0
+        Fraction of the total weight each child of the start needs.
     max_features : int, float, {"sqrt", "log2"} or None, default=None
         Candidates per node of the start.
     inference : {"fast", "full"}, default="fast"
         Among which ways through the tree the one with the worst outcome is sought for each
         row: those that differ from the row's own in one node, or all.
     stable : bool, default=False
-        Whether rows are held to their leaves until the bound no longer falls. Better from a
-        poor start, such as ``init="axis"``.
-    nu : float, default=2000.0
+        Whether rows are held to their leaves until the bound no longer falls, which keeps
+        more leaves in use.
+    nu : float, default=20000.0
         Bound of the squared length of a plane's weights, for rows of mean squared length 1.
         The larger, the closer the bound is to the loss, and the narrower the margin.
-    learning_rate : float, default=0.3
+    learning_rate : float, default=0.1
         Length of the first steps, as a share of the square root of `nu`. Steps shrink
         to a twentieth of it.
     momentum : float, default=0.9
         What part of a step goes on into the next.
-    n_epochs : int, default=15
+    n_epochs : int, default=40
         Passes over the rows.
     batch_size : int, default=100
         Rows a step.
@@ -312,13 +319,14 @@ class NonGreedyTreeRegressor(RegressionTask, BaseNonGreedyTree):
         max_depth=10,
         min_samples_split=2,
         min_samples_leaf=5,
+        min_weight_fraction_leaf=0.0,
         max_features=None,
         inference="fast",
         stable=False,
-        nu=2000.0,
-        learning_rate=0.3,
+        nu=20000.0,
+        learning_rate=0.1,
         momentum=0.9,
-        n_epochs=15,
+        n_epochs=40,
         batch_size=100,
         prune_inactive=True,
         validation_fraction=0.1,
@@ -332,6 +340,7 @@ class NonGreedyTreeRegressor(RegressionTask, BaseNonGreedyTree):
         self.max_depth = max_depth
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.max_features = max_features
         self.inference = inference
         self.stable = stable

@@ -69,14 +69,15 @@ def test_a_tree_is_better_than_its_start(digits, depth):
     X, y = digits
     gains = []
     for seed in range(4):
-        start = ObliqueTreeClassifier(
-            splitter="co2", criterion="entropy", max_depth=depth, random_state=seed
-        ).fit(X[:1200], y[:1200])
-        tree = NonGreedyTreeClassifier(max_depth=depth, random_state=seed).fit(X[:1200], y[:1200])
+        start = ObliqueTreeClassifier(criterion="entropy", max_depth=depth, random_state=seed).fit(
+            X[:1200], y[:1200]
+        )
+        tree = NonGreedyTreeClassifier(init="axis", max_depth=depth, random_state=seed)
+        tree.fit(X[:1200], y[:1200])
         same = NonGreedyTreeClassifier(init=start, random_state=seed).fit(X[:1200], y[:1200])
         np.testing.assert_array_equal(tree.tree_.threshold, same.tree_.threshold)
         gains.append(tree.score(X[1200:], y[1200:]) - start.score(X[1200:], y[1200:]))
-    assert np.mean(gains) > 0.01
+    assert np.mean(gains) > 0.04
 
 
 @pytest.mark.parametrize("params", [{"inference": "full"}, {"stable": True}, {"init": "axis"}])
@@ -186,7 +187,9 @@ def test_forests_report_each_tree(classes):
         np.testing.assert_array_equal(tree.objective_, curve)
     start = ObliqueForestClassifier(3, splitter="co2", max_depth=4, random_state=0).fit(X, y)
     refined = NonGreedyForestClassifier(3, init=start, random_state=0).fit(X, y)
-    assert refined.score(X, y) > start.score(X, y)
+    for tree, grown in zip(refined.estimators_, start.estimators_, strict=True):
+        assert tree.get_n_leaves() + tree.n_inactive_leaves_ == grown.get_n_leaves()
+        assert not np.array_equal(tree.apply(X), grown.apply(X))
 
 
 def test_regression_of_several_outputs():
