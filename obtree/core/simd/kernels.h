@@ -201,6 +201,13 @@ typedef struct {
     void (*move_weights)(float *w, float *m, float *v, const float *gradient, ptrdiff_t n,
                          float rate, float lift);
 
+    /* One step of proximal AdaGrad (Duchi, Hazan and Singer, 2011) for k < n: with
+     * g = gradient[k] + decay * w[k] and squares[k] += g * g, the weight moves by -step * g,
+     * step = rate / sqrt(squares[k]), then towards zero by at most step * shrink; total[k]
+     * adds up what it becomes. */
+    void (*proximal_step)(float *w, float *squares, float *total, const float *gradient,
+                          ptrdiff_t n, float rate, float shrink, float decay);
+
     /* found[r] = slot of the leaf that row r of a block reaches. Every row takes n_sure
      * steps before any is looked at. `scratch` holds 3 * (n_rows + 16). Narrow nodes take a block
      * of OBTREE_KEY_GROUPS, wide ones of OBTREE_FLOAT_ROWS. */

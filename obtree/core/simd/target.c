@@ -13,6 +13,7 @@
 #include "sort.h"
 #include "steps.h"
 #include "stump.h"
+#include "proximal.h"
 #include "tables.h"
 #include "traverse.h"
 #include "planes.h"
@@ -49,6 +50,7 @@ const obtree_kernels OBTREE_JOIN(obtree_kernels_, OBTREE_TARGET) = {
     .add_moments = add_moments,
     .centre_row = centre_row,
     .move_weights = move_weights,
+    .proximal_step = proximal_step,
     .traverse_narrow = traverse_narrow,
     .traverse_wide = traverse_wide,
     .traverse_planes = traverse_planes,

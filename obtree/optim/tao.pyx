@@ -1,0 +1,141 @@
+"""Tree alternating optimisation (Carreira-Perpinan and Zharmagambetov, 2020).
+
+The shape of the tree is given; its planes and leaves are fitted in turn, level after level from
+the root, each node with all others held fixed. A row that reaches a decision node is
+led down both sides, and if they cost it differently it *cares*: it becomes a row of a
+logistic regression that says which side is the better one, weighted by the difference. All
+other rows are left out. Nodes of one level have no rows in common and do not depend on
+each other, so threads share them out.
+
+A node's new plane is taken only if the objective does not rise: the sum of the rows' costs
+(see leaves.pyx) and l1 times the sum of the sizes of all weights, in the units of units.pyx.
+
+Departures from the paper. The logistic regression makes a few steps from the present plane and
+is not solved. The start may be a tree grown greedily, and forests do best with one.
+"""
+
+import numbers
+
+import numpy as np
+
+from libc.math cimport INFINITY
+from libc.stdint cimport uint32_t, uint64_t
+
+from obtree.core.types cimport idx_t
+from obtree.optim.alternation cimport Alternation
+from obtree.optim.base cimport Optimiser, Problem
+from obtree.optim.units cimport Units
+
+from obtree.optim.node_fit import MAX_NEWTON_FEATURES
+
+LEAVES = ("constant", "linear")
+
+
+def _check_number(name, value):
+    if not isinstance(value, numbers.Real) or isinstance(value, bool):
+        raise TypeError(f"{name} must be a number, got {value!r}")
+    if not 0.0 <= value < float("inf"):
+        raise ValueError(f"{name} must be finite and not negative, got {value!r}")
+
+
+cdef class TAO(Optimiser):
+    """Tree alternating optimisation.
+
+    Parameters
+    ----------
+    leaf : {"constant", "linear"}, default="constant"
+        What leaves predict.
+    l1 : float, default=0.01
+        Penalty on the sizes of all weights of planes and, in classification, linear leaves.
+    ridge : float, default=1.0
+        Penalty on the squared weights of linear leaves in regression.
+    n_iter : int, default=5
+        Greatest number of sweeps over the tree.
+    tol : float, default=1e-4
+        Stop when a sweep lowers the objective by less than this share of it.
+    n_iter_no_change : int, default=5
+        Stop after so many sweeps without a lower cost on the rows set aside, if any.
+    rescale : bool, default=True
+        Whether the sizes of the start's weights are to be chosen anew.
+    """
+
+    parameter_names = ("leaf", "l1", "ridge", "n_iter", "tol", "n_iter_no_change", "rescale")
+
+    cdef readonly str leaf
+    cdef readonly double l1
+    cdef readonly double ridge
+    cdef readonly idx_t n_iter
+    cdef readonly double tol
+    cdef readonly idx_t n_iter_no_change
+    cdef readonly bint rescale
+    cdef Units units
+
+    def __init__(self, *, leaf="constant", l1=0.01, ridge=1.0, n_iter=5, tol=1e-4,
+                 n_iter_no_change=5, rescale=True):
+        if leaf not in LEAVES:
+            raise ValueError(f"leaf must be one of {', '.join(LEAVES)}, got {leaf!r}")
+        for name, value in (("l1", l1), ("ridge", ridge), ("tol", tol)):
+            _check_number(name, value)
+        for name, value in (("n_iter", n_iter), ("n_iter_no_change", n_iter_no_change)):
+            if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < 1:
+                raise ValueError(f"{name} must be a whole number of at least 1, got {value!r}")
+        self.leaf = leaf
+        self.l1 = l1
+        self.ridge = ridge
+        self.n_iter = n_iter
+        self.tol = tol
+        self.n_iter_no_change = n_iter_no_change
+        self.rescale = rescale
+
+    cdef int bind(self, Problem problem, const volatile int* stop) except -1:
+        Optimiser.bind(self, problem, stop)
+        self.units = Units(problem, problem.n_features > MAX_NEWTON_FEATURES)
+        return 0
+
+    cdef object optimise(self, object tree, uint32_t seed, int n_threads):
+        """Sweep over the tree; return planes and leaves as arrays, and the objectives."""
+        cdef Problem problem = self.problem
+        cdef Alternation state = Alternation(problem, self.units, tree, self.leaf == "linear",
+                                             self.l1, self.ridge, seed, n_threads, self.rescale)
+        cdef idx_t iteration, n_bad = 0
+        cdef bint has_validation = problem.n_rows > problem.n_train
+        cdef double error, before, after, lowest = INFINITY
+        state.stop = self.stop
+        after = state.measure()
+        objective = [after]
+        best = None
+        if has_validation:
+            lowest = state.validate()
+            best = _collect(state)
+        for iteration in range(self.n_iter):
+            state.run_sweep(<uint64_t>iteration)
+            if self.stop[0]:
+                break
+            before = after
+            after = state.measure()
+            objective.append(after)
+            if has_validation:
+                error = state.validate()
+                n_bad += 1
+                if error < lowest:
+                    lowest = error
+                    n_bad = 0
+                    best = _collect(state)
+                if n_bad >= self.n_iter_no_change:
+                    break
+            if before - after <= self.tol * before:
+                break
+        return best or _collect(state), np.array(objective)
+
+
+def _collect(Alternation state):
+    return {**state.tree.to_arrays(), **state.leaves.to_arrays()}
+
+
+cdef int NEVER = 0
+
+
+def run_tao(TAO optimiser, Problem problem, tree, seed=0, n_threads=1):
+    """Arrays of the optimised tree and the objective after each sweep."""
+    optimiser.bind(problem, &NEVER)
+    return optimiser.optimise(tree, seed, n_threads)
