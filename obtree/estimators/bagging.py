@@ -9,6 +9,7 @@ from sklearn.base import clone, is_regressor
 from sklearn.utils.validation import check_is_fitted
 
 from obtree.estimators.base import (
+    BaseModel,
     BaseOblique,
     PredictorCache,
     draw_entropy,
@@ -23,14 +24,99 @@ from obtree.splitter.rotation import RotationSplitter
 COMBINE = ("average", "product", "vote")
 
 
-class BaseObliqueForest(BaseOblique):
-    """What a bagged forest does, whatever the task.
+class BaseForestModel(BaseModel):
+    """What a fitted forest does, however its trees were made.
 
     A subclass names the class of its trees (``_tree_class``) and the ways to combine
     them that its task allows (``_combine_rules``).
     """
 
     _combine_rules = COMBINE
+
+    def _wrap_trees(self, trees, seeds, classes, max_features):
+        """Make each grown tree an estimator of its own."""
+        params = {
+            name: getattr(self, name)
+            for name in self._tree_class().get_params(deep=False)
+            if name != "class_weight"  # already in the weights of the rows
+        }
+        name = self._splitter_param
+        params[name] = clone(params[name], safe=False)
+        estimators = []
+        for tree, seed in zip(trees, seeds, strict=True):
+            estimator = self._tree_class(**{**params, "random_state": int(seed)})
+            estimator.n_features_in_ = self.n_features_in_
+            if hasattr(self, "feature_names_in_"):
+                estimator.feature_names_in_ = self.feature_names_in_
+            estimator._store_tree(tree, classes, max_features)
+            estimators.append(estimator)
+        return estimators
+
+    def _store_forest(self, estimators, n_outputs, classes, max_features):
+        """Set the fitted attributes, other than those that describe X."""
+        self._store_outputs(n_outputs, classes)
+        self.max_features_ = max_features
+        self.estimators_ = estimators
+        self._predictor = PredictorCache()
+
+    def _list_trees(self):
+        """Return the trees to predict with."""
+        return [estimator.tree_ for estimator in self.estimators_]
+
+    def _count_threads(self):
+        """Return the number of threads that ``n_jobs`` stands for."""
+        return effective_n_jobs(self.n_jobs)
+
+    def _predict_values(self, X):
+        """Return predictions of shape (n_samples, n_outputs, n_classes or 1)."""
+        check_choice("combine", self.combine, self._combine_rules)
+        return self._call_predictor("predict", X, combine=self.combine)
+
+    def apply(self, X):
+        """Return the leaf that each row ends in, for each tree.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Features, read as float32. NaN means missing.
+
+        Returns
+        -------
+        leaves : ndarray of int64, shape (n_samples, n_estimators)
+            Numbers of nodes in the ``tree_`` of each tree.
+        """
+        return self._call_predictor("apply", X)
+
+    def decision_path(self, X):
+        """Return the nodes that each row passes, for each tree.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Features, read as float32. NaN means missing.
+
+        Returns
+        -------
+        indicator : csr_matrix of shape (n_samples, n_nodes of all trees)
+            Non-zero where the row passes the node.
+        n_nodes_ptr : ndarray of shape (n_estimators + 1,)
+            Tree t has the columns ``n_nodes_ptr[t]:n_nodes_ptr[t + 1]``.
+        """
+        return self._call_predictor("decision_path", X)
+
+    @property
+    def feature_importances_(self):
+        """Mean over trees of the decrease of impurity by feature, summing to 1."""
+        check_is_fitted(self)
+        trees = [tree for tree in self._list_trees() if tree.node_count > 1]
+        total = np.zeros(self.n_features_in_)
+        for tree in trees:
+            total += tree.compute_feature_importances()
+        return total / total.sum() if total.sum() > 0 else total
+
+
+class BaseObliqueForest(BaseForestModel, BaseOblique):
+    """What a bagged forest of greedy trees does, whatever the task."""
 
     def fit(self, X, y, sample_weight=None):
         """Grow the forest.
@@ -162,31 +248,6 @@ class BaseObliqueForest(BaseOblique):
         )
         return self._wrap_trees(trees, seeds, plan.target.classes, plan.rule.max_features)
 
-    def _wrap_trees(self, trees, seeds, classes, max_features):
-        """Make each grown tree an estimator of its own."""
-        params = {
-            name: getattr(self, name)
-            for name in self._tree_class().get_params(deep=False)
-            if name != "class_weight"  # already in the weights of the rows
-        }
-        params["splitter"] = clone(self.splitter, safe=False)
-        estimators = []
-        for tree, seed in zip(trees, seeds, strict=True):
-            estimator = self._tree_class(**{**params, "random_state": int(seed)})
-            estimator.n_features_in_ = self.n_features_in_
-            if hasattr(self, "feature_names_in_"):
-                estimator.feature_names_in_ = self.feature_names_in_
-            estimator._store_tree(tree, classes, max_features)
-            estimators.append(estimator)
-        return estimators
-
-    def _store_forest(self, estimators, n_outputs, classes, max_features):
-        """Set the fitted attributes, other than those that describe X."""
-        self._store_outputs(n_outputs, classes)
-        self.max_features_ = max_features
-        self.estimators_ = estimators
-        self._predictor = PredictorCache()
-
     def _balances_subsample(self):
         """Tell whether classes are balanced in each bootstrap."""
         return False
@@ -224,62 +285,7 @@ class BaseObliqueForest(BaseOblique):
         else:
             self.oob_score_ = np.nan
 
-    def _list_trees(self):
-        """Return the trees to predict with."""
-        return [estimator.tree_ for estimator in self.estimators_]
-
-    def _count_threads(self):
-        """Return the number of threads that ``n_jobs`` stands for."""
-        return effective_n_jobs(self.n_jobs)
-
-    def _predict_values(self, X):
-        """Return predictions of shape (n_samples, n_outputs, n_classes or 1)."""
-        check_choice("combine", self.combine, self._combine_rules)
-        return self._call_predictor("predict", X, combine=self.combine)
-
-    def apply(self, X):
-        """Return the leaf that each row ends in, for each tree.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Features, read as float32. NaN means missing.
-
-        Returns
-        -------
-        leaves : ndarray of int64, shape (n_samples, n_estimators)
-            Numbers of nodes in the ``tree_`` of each tree.
-        """
-        return self._call_predictor("apply", X)
-
-    def decision_path(self, X):
-        """Return the nodes that each row passes, for each tree.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Features, read as float32. NaN means missing.
-
-        Returns
-        -------
-        indicator : csr_matrix of shape (n_samples, n_nodes of all trees)
-            Non-zero where the row passes the node.
-        n_nodes_ptr : ndarray of shape (n_estimators + 1,)
-            Tree t has the columns ``n_nodes_ptr[t]:n_nodes_ptr[t + 1]``.
-        """
-        return self._call_predictor("decision_path", X)
-
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = self.rotation is None
         return tags
-
-    @property
-    def feature_importances_(self):
-        """Mean over trees of the decrease of impurity by feature, summing to 1."""
-        check_is_fitted(self)
-        trees = [tree for tree in self._list_trees() if tree.node_count > 1]
-        total = np.zeros(self.n_features_in_)
-        for tree in trees:
-            total += tree.compute_feature_importances()
-        return total / total.sum() if total.sum() > 0 else total

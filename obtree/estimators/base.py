@@ -142,11 +142,16 @@ class PredictorCache:
         return PredictorCache, ()
 
 
-class BaseOblique(MultiOutputMixin, BaseEstimator):
-    """Base of trees and forests; a task class stands beside it."""
+class BaseModel(MultiOutputMixin, BaseEstimator):
+    """What every estimator made of trees does; a task class stands beside it.
+
+    A subclass says which of its parameters holds a splitter (``_splitter_param``).
+    """
+
+    _splitter_param = "splitter"
 
     def set_params(self, **params):
-        """Set parameters; ``splitter__<name>`` reaches those of the splitter.
+        """Set parameters; ``<splitter>__<name>`` reaches those of the splitter.
 
         Parameters
         ----------
@@ -158,9 +163,32 @@ class BaseOblique(MultiOutputMixin, BaseEstimator):
         -------
         self : object
         """
-        if any(name.startswith("splitter__") for name in params):
-            params["splitter"] = resolve_splitter(params.get("splitter", self.splitter))
+        name = self._splitter_param
+        if any(key.startswith(f"{name}__") for key in params):
+            params[name] = resolve_splitter(params.get(name, getattr(self, name)))
         return super().set_params(**params)
+
+    def _count_threads(self):
+        """Return the number of threads to predict with."""
+        return 1
+
+    def _call_predictor(self, method, X, **options):
+        """Check X and call one method of the packed trees."""
+        if not hasattr(self, "_predictor"):  # far quicker than asking scikit-learn
+            check_is_fitted(self)
+        X = validate_predict_features(self, X)
+        predictor = self._predictor.get(self._list_trees())
+        return getattr(predictor, method)(X, n_threads=self._count_threads(), **options)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+class BaseOblique(BaseModel):
+    """What greedy trees and forests do."""
 
     def _plan_growth(self, X, y, sample_weight):
         """Check parameters and data and return a `GrowthPlan`."""
@@ -196,24 +224,6 @@ class BaseOblique(MultiOutputMixin, BaseEstimator):
     def _make_splitter(self):
         """Return the splitter that grows the trees."""
         return resolve_splitter(self.splitter)
-
-    def _count_threads(self):
-        """Return the number of threads to predict with."""
-        return 1
-
-    def _call_predictor(self, method, X, **options):
-        """Check X and call one method of the packed trees."""
-        if not hasattr(self, "_predictor"):  # far quicker than asking scikit-learn
-            check_is_fitted(self)
-        X = validate_predict_features(self, X)
-        predictor = self._predictor.get(self._list_trees())
-        return getattr(predictor, method)(X, n_threads=self._count_threads(), **options)
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.allow_nan = True
-        return tags
 
 
 @contextlib.contextmanager

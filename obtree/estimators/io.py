@@ -8,8 +8,8 @@ The nodes of all trees are laid end to end, one array per field, with the length
 each tree takes; a forest of a thousand trees is still some thirty arrays.
 
 What is saved is what prediction needs, and the parameters. ``n_jobs`` belongs to the
-machine and not to the model, and is not saved; a callable ``oob_score`` becomes True
-and a RandomState instance None.
+machine and not to the model, and is not saved; a callable ``oob_score`` becomes True,
+a RandomState instance None, and a fitted tree to start from the name of the default start.
 """
 
 import importlib.metadata
@@ -19,12 +19,13 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from obtree.estimators.archive import read_archive, write_archive
-from obtree.estimators.bagging import BaseObliqueForest
+from obtree.estimators.bagging import BaseForestModel
+from obtree.estimators.base import BaseModel
 from obtree.estimators.forest import ObliqueForestClassifier, ObliqueForestRegressor
 from obtree.estimators.tree import ObliqueTreeClassifier, ObliqueTreeRegressor
 from obtree.splitter.registry import available, resolve_splitter
 from obtree.tree.state import tree_from_state, tree_to_state
-from obtree.tree.tree import OPTIONAL_FIELDS
+from obtree.tree.tree import OPTIONAL_FIELDS, Tree
 
 FORMAT = 1
 MAX_BYTES = 2**32
@@ -129,7 +130,7 @@ def _build_estimator(header, arrays):
     for tree in trees:
         _check_tree(tree, trees[0], estimator.n_features_in_, classes)
     max_features = _check_count("max_features", header["max_features"])
-    if not isinstance(estimator, BaseObliqueForest):
+    if not isinstance(estimator, BaseForestModel):
         (tree,) = trees
         estimator._store_tree(tree, classes, max_features)
         return estimator
@@ -276,13 +277,16 @@ def _encode_params(estimator):
     """Return the parameters in a form that JSON can hold."""
     params = estimator.get_params(deep=False)
     params.pop("n_jobs", None)
-    splitter = _encode_splitter(params.pop("splitter"))
+    given = estimator._splitter_param
+    splitter = params.pop(given)
+    if isinstance(splitter, (Tree, BaseModel)):
+        splitter = getattr(type(estimator)(), given)
     if callable(params.get("oob_score")):
         params["oob_score"] = True
     if not isinstance(params["random_state"], numbers.Integral):
         params["random_state"] = None
     plain = {name: _encode_value(name, value) for name, value in params.items()}
-    return plain | {"splitter": splitter}
+    return plain | {given: _encode_splitter(splitter)}
 
 
 def _encode_value(name, value):
@@ -314,9 +318,10 @@ def _decode_params(params, kind):
     unknown = sorted(set(params) - known)
     if unknown:
         raise ValueError(f"unknown parameter {unknown[0]!r}")
-    splitter = _decode_splitter(params["splitter"])
-    plain = {name: _decode_value(value) for name, value in params.items() if name != "splitter"}
-    return plain | {"splitter": splitter}
+    given = kind._splitter_param
+    splitter = _decode_splitter(params[given])
+    plain = {name: _decode_value(value) for name, value in params.items() if name != given}
+    return plain | {given: splitter}
 
 
 def _encode_splitter(splitter):

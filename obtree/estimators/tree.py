@@ -8,38 +8,18 @@ from sklearn.utils import Bunch, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from obtree.builder.prune import pruning_path
-from obtree.estimators.base import BaseOblique, PredictorCache, draw_entropy, restore_on_error
+from obtree.estimators.base import (
+    BaseModel,
+    BaseOblique,
+    PredictorCache,
+    draw_entropy,
+    restore_on_error,
+)
 from obtree.estimators.task import ClassificationTask, RegressionTask
 
 
-class BaseObliqueTree(BaseOblique):
-    """What a single tree does, whatever the task."""
-
-    def fit(self, X, y, sample_weight=None):
-        """Grow the tree.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Features, read as float32. NaN means missing; infinity is refused.
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            Class labels of any type, or real numbers for regression.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows. A whole number equals that many copies of the row,
-            zero leaves it out.
-
-        Returns
-        -------
-        self : object
-        """
-        with restore_on_error(self):
-            plan = self._plan_growth(X, y, sample_weight)
-            seed = _resolve_tree_seed(self.random_state)
-            stats = {}
-            (tree,) = plan.grow(np.array([seed], dtype=np.uint32), stats=stats)
-            self._store_tree(tree, plan.target.classes, plan.rule.max_features)
-            self.splitter_stats_ = stats
-        return self
+class BaseTreeModel(BaseModel):
+    """What a fitted tree does, however it was made."""
 
     def _store_tree(self, tree, classes, max_features):
         """Set the fitted attributes, other than those that describe X."""
@@ -112,6 +92,36 @@ class BaseObliqueTree(BaseOblique):
         """Total decrease of impurity by feature, normalised to sum to 1."""
         check_is_fitted(self)
         return self.tree_.compute_feature_importances()
+
+
+class BaseObliqueTree(BaseTreeModel, BaseOblique):
+    """What a single greedy tree does, whatever the task."""
+
+    def fit(self, X, y, sample_weight=None):
+        """Grow the tree.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Features, read as float32. NaN means missing; infinity is refused.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Class labels of any type, or real numbers for regression.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows. A whole number equals that many copies of the row,
+            zero leaves it out.
+
+        Returns
+        -------
+        self : object
+        """
+        with restore_on_error(self):
+            plan = self._plan_growth(X, y, sample_weight)
+            seed = resolve_tree_seed(self.random_state)
+            stats = {}
+            (tree,) = plan.grow(np.array([seed], dtype=np.uint32), stats=stats)
+            self._store_tree(tree, plan.target.classes, plan.rule.max_features)
+            self.splitter_stats_ = stats
+        return self
 
     def cost_complexity_pruning_path(self, X, y, sample_weight=None):
         """Compute the sequence of subtrees of minimal cost-complexity pruning.
@@ -321,7 +331,7 @@ class ObliqueTreeRegressor(RegressionTask, BaseObliqueTree):
         self.monotonic_cst = monotonic_cst
 
 
-def _resolve_tree_seed(random_state):
+def resolve_tree_seed(random_state):
     """Return the seed of a tree; an integer is the seed itself.
 
     So a tree of a forest, whose ``random_state`` is its seed, grows again when

@@ -1,15 +1,12 @@
 """Growing many trees at once.
 
-`prange` over trees, without the GIL. Every thread has one worker with scratch of its
-own, so that memory follows the number of threads and not of trees. A tree depends on
-its seed alone; which worker grew it, and when, changes nothing.
+Trees are items of a job (``job.pyx``), grown without the GIL. A tree depends on its seed
+alone; which worker grew it, and when, changes nothing.
 """
 
 import numpy as np
 
-from cython.parallel cimport prange, threadid
 from libc.stdint cimport int32_t, uint32_t
-from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
 from obtree.builder.base cimport TreeBuilder
@@ -22,6 +19,7 @@ from obtree.criterion.base cimport Criterion
 from obtree.criterion.classes cimport ClassCriterion
 from obtree.data.dataset cimport Dataset
 from obtree.forest.bootstrap cimport balance_classes, draw_bootstrap
+from obtree.forest.job cimport Job, Worker
 from obtree.splitter.base cimport Splitter
 
 from obtree.core.threads import call_detached
@@ -32,16 +30,13 @@ cdef enum:
     GROWTH_STREAM = 0
 
 
-cdef class GrowthJob:
+cdef class GrowthJob(Job):
     """The trees to grow, and what all workers share.
 
     Parameters are those of `grow_trees`.
     """
 
-    cdef volatile int _stop
-    cdef readonly idx_t n_done
     cdef readonly list trees
-    cdef readonly object error
     cdef readonly list counts         # of the splitter's counters, over all trees
     cdef Dataset _dataset
     cdef object _seeds
@@ -51,10 +46,7 @@ cdef class GrowthJob:
     cdef object _n_classes
 
     def __init__(self, Dataset dataset, seeds, sample_weight, n_bootstrap, balance, n_classes):
-        self._stop = 0
-        self.n_done = 0
         self.trees = [None] * len(seeds)
-        self.error = None
         self.counts = []
         self._dataset = dataset
         self._seeds = np.ascontiguousarray(seeds, dtype=np.uint32)
@@ -65,34 +57,15 @@ cdef class GrowthJob:
         self._balance = balance
         self._n_classes = n_classes
 
-    def stop(self):
-        """End as soon as possible; trees not finished are lost."""
-        self._stop = 1
-
     def run(self, Criterion criterion, Splitter splitter, rule, int n_threads):
         """Grow all trees on `n_threads` threads."""
-        cdef idx_t n_trees = len(self.trees)
-        cdef idx_t t
-        cdef void** borrowed = <void**>malloc(n_threads * sizeof(void*))
-        if borrowed == NULL:
-            raise MemoryError()
         self.counts = [0] * len(splitter.counter_names)
-        try:
-            workers = [GrowthWorker(self, criterion.clone(), splitter.clone(), rule)
-                       for _ in range(n_threads)]
-            for t in range(n_threads):
-                borrowed[t] = <void*>workers[t]
-            # The list keeps the workers alive; the loop needs no reference of its own.
-            for t in prange(n_trees, nogil=True, schedule="dynamic", chunksize=1,
-                            num_threads=n_threads):
-                (<GrowthWorker>borrowed[threadid()]).grow_tree(t)
-        finally:
-            free(borrowed)
-        if self.error is not None:
-            raise self.error
+        workers = [GrowthWorker(self, criterion.clone(), splitter.clone(), rule)
+                   for _ in range(n_threads)]
+        self.share_out(workers, len(self.trees))
 
 
-cdef class GrowthWorker:
+cdef class GrowthWorker(Worker):
     """One thread's scratch, criterion, splitter and builder."""
 
     cdef GrowthJob _job
@@ -116,7 +89,7 @@ cdef class GrowthWorker:
         self._workspace = Workspace()
         builder_class = DepthFirstBuilder if rule.max_leaf_nodes < 0 else BestFirstBuilder
         self._builder = builder_class()
-        self._builder.bind(&job._dataset.view, criterion, splitter, rule, &job._stop,
+        self._builder.bind(&job._dataset.view, criterion, splitter, rule, &job.stopped,
                            self._workspace)
         self._seeds = &seeds[0]
         self._sample_weight = NULL
@@ -132,27 +105,19 @@ cdef class GrowthWorker:
             self._drawn = <w_t*>self._workspace.take(job._dataset.view.n_samples, sizeof(w_t))
         self._kept = (job._seeds, job._sample_weight, job._balance)
 
-    cdef void grow_tree(self, idx_t t) noexcept with gil:
-        """Grow tree t into the job's list, or record what went wrong.
+    cdef object work(self, idx_t t):
+        """Grow tree t into the job's list.
 
         The GIL is held only to begin and to hand over the finished tree.
         """
-        if self._job._stop:
-            return
-        try:
-            with nogil:
-                self._weigh_rows(t)
-                seed_state(&self._rng, self._seeds[t], GROWTH_STREAM)
-                self._builder.begin_tree(&self._rng)
-                self._builder.grow()
-            if not self._job._stop:
-                self._job.trees[t] = self._finish()
-                self._add_counts()
-                self._job.n_done += 1
-        except BaseException as error:
-            # Raised once, after the loop; the other threads end soon.
-            self._job.error = self._job.error or error
-            self._job._stop = 1
+        with nogil:
+            self._weigh_rows(t)
+            seed_state(&self._rng, self._seeds[t], GROWTH_STREAM)
+            self._builder.begin_tree(&self._rng)
+            self._builder.grow()
+        if not self._job.stopped:
+            self._job.trees[t] = self._finish()
+            self._add_counts()
 
     cdef void _weigh_rows(self, idx_t t) noexcept nogil:
         """Fill the builder's row weights: bootstrap, sample and class weights."""

@@ -38,6 +38,8 @@ PUBLIC_PXD = [
     "obtree/data/project.pxd",
     "obtree/data/scale.pxd",
     "obtree/data/share.pxd",
+    "obtree/optim/__init__.pxd",
+    "obtree/optim/base.pxd",
     "obtree/splitter/__init__.pxd",
     "obtree/splitter/axis.pxd",
     "obtree/splitter/base.pxd",

@@ -1,0 +1,295 @@
+"""How trees and forests are fitted that are optimised as a whole.
+
+``fit`` runs through the steps of the greedy estimators, with two more in between: plan,
+grow what to start from, set rows aside for early stopping if that is wanted, optimise
+(compiled, trees in parallel), store. A subclass names its parameters and makes an optimiser
+and a starter of them: the starter is an unfitted greedy estimator, whose plan checks the
+data and grows the trees to start from.
+"""
+
+import dataclasses
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, is_classifier
+from sklearn.utils.validation import check_is_fitted
+
+from obtree.estimators.bagging import BaseForestModel
+from obtree.estimators.base import BaseModel, draw_entropy, restore_on_error, spawn_seeds
+from obtree.estimators.params import check_choice, check_integer, check_number
+from obtree.estimators.tree import BaseTreeModel, resolve_tree_seed
+from obtree.forest.refine import refine_trees
+from obtree.optim.base import Problem
+from obtree.tree.tree import Tree
+
+#: Bytes that a dense copy of sparse features may take.
+MAX_DENSE_BYTES = 2**34
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Refinement:
+    """Outcome of a fit: models and the curves that led to them.
+
+    Attributes
+    ----------
+    plan : GrowthPlan
+        What was resolved from parameters and data.
+    seeds : ndarray of uint32
+        One for each model.
+    models : list
+        What the optimiser made, in the order of the seeds.
+    objectives : list of ndarray
+        The objective after each iteration, for each model.
+    """
+
+    plan: object
+    seeds: np.ndarray
+    models: list
+    objectives: list
+
+
+class BaseOptimised(BaseModel):
+    """What all optimised estimators do.
+
+    A subclass has the parameters ``init``, ``validation_fraction``, ``n_iter_no_change``,
+    ``verbose``, ``n_jobs`` and ``random_state``, and the methods ``_make_starter`` and
+    ``_make_optimiser``.
+    """
+
+    _splitter_param = "init"
+
+    #: Names that stand for a start that the optimiser makes itself.
+    _own_starts = ()
+
+    def _make_starter(self):
+        """Return the greedy estimator that checks the data and grows the start."""
+        raise NotImplementedError
+
+    def _make_optimiser(self, problem):
+        """Return the `Optimiser` that the parameters describe."""
+        raise NotImplementedError
+
+    def _count_draws(self, plan):
+        """Return how many rows are drawn with replacement for each tree; 0 for no bootstrap."""
+        return 0
+
+    def _refine(self, X, y, sample_weight, seeds):
+        """Check everything, grow the start and optimise it.
+
+        Returns
+        -------
+        Refinement
+        """
+        if not isinstance(self.verbose, (bool, np.bool_)):
+            check_integer("verbose", self.verbose, 0)
+        plan = self._plan(X, y, sample_weight)
+        if is_classifier(self) and plan.target.n_outputs > 1:
+            raise ValueError(
+                f"y has {plan.target.n_outputs} outputs; {type(self).__name__} expects one, "
+                "fit one model for each (sklearn.multioutput.MultiOutputClassifier does)"
+            )
+        train, valid = self._set_aside(plan, seeds)
+        if len(valid):
+            part = dataclasses.replace(plan, rows=train, weight=_take(plan, train))
+        else:
+            part = plan
+        starts = self._start_trees(part, seeds)
+        problem = self._pose_problem(plan, train, valid)
+        results = refine_trees(
+            problem,
+            self._make_optimiser(problem),
+            starts,
+            seeds,
+            n_threads=self._count_threads(),
+            verbose=int(self.verbose),
+        )
+        models, objectives = map(list, zip(*results, strict=True))
+        return Refinement(plan, seeds, models, objectives)
+
+    def _plan(self, X, y, sample_weight):
+        """Let the starter check the data, and take over what it learnt of them."""
+        starter = self._make_starter()
+        plan = starter._plan_growth(X, y, sample_weight)
+        vars(self).pop("feature_names_in_", None)
+        self.n_features_in_ = starter.n_features_in_
+        if hasattr(starter, "feature_names_in_"):
+            self.feature_names_in_ = starter.feature_names_in_
+        return plan
+
+    def _set_aside(self, plan, seeds):
+        """Return the rows to learn from and those that tell when to stop (maybe none)."""
+        rows = np.arange(plan.X.shape[0]) if plan.rows is None else plan.rows
+        if self.n_iter_no_change is None:
+            return rows, rows[:0]
+        check_integer("n_iter_no_change", self.n_iter_no_change, 1)
+        fraction = check_number(
+            "validation_fraction", self.validation_fraction, 0.0, 1.0, open_low=True
+        )
+        n_valid = int(np.ceil(fraction * len(rows)))
+        if not 0 < n_valid < len(rows):
+            raise ValueError(
+                f"validation_fraction={self.validation_fraction!r} leaves "
+                f"{len(rows) - n_valid} of {len(rows)} rows to learn from; expected some of both"
+            )
+        order = np.random.default_rng(int(seeds[0])).permutation(len(rows))
+        return rows[np.sort(order[n_valid:])], rows[np.sort(order[:n_valid])]
+
+    def _start_trees(self, plan, seeds):
+        """Return one tree to start from for each seed, or None where there is none."""
+        if isinstance(self.init, str) and self.init in self._own_starts:
+            return [None] * len(seeds)
+        if isinstance(self.init, (Tree, BaseModel)):
+            return self._use_fitted(plan, len(seeds))
+        trees = plan.grow(
+            seeds,
+            n_threads=self._count_threads(),
+            n_bootstrap=self._count_draws(plan),
+            verbose=int(self.verbose),
+        )
+        for tree in trees:
+            _check_start(tree)
+        return trees
+
+    def _use_fitted(self, plan, n_trees):
+        """Check that fitted trees belong to the same problem, and return them."""
+        if isinstance(self.init, Tree):
+            trees, classes = [self.init], None
+        else:
+            check_is_fitted(self.init)
+            trees, classes = self.init._list_trees(), self.init._list_classes()
+        if len(trees) not in (1, n_trees):
+            raise ValueError(f"init holds {len(trees)} trees; expected {n_trees}, or one")
+        n_classes = plan.target.n_classes
+        for tree in trees:
+            _check_start(tree)
+            expected = [1] * plan.target.n_outputs if n_classes is None else list(n_classes)
+            if tree.n_features != self.n_features_in_ or list(tree.n_classes) != expected:
+                raise ValueError(
+                    f"init is a tree of {tree.n_features} features and {list(tree.n_classes)} "
+                    f"classes an output; X has {self.n_features_in_} and y {expected}"
+                )
+        if classes is not None and not all(map(np.array_equal, classes, plan.target.classes)):
+            raise ValueError("init was fitted to other class labels than those of y")
+        return trees if len(trees) == n_trees else trees * n_trees
+
+    def _pose_problem(self, plan, train, valid):
+        """Return what the optimiser learns from, dense."""
+        rows = np.concatenate([train, valid])
+        X = plan.X if len(rows) == plan.X.shape[0] and not len(valid) else plan.X[rows]
+        if sp.issparse(X):
+            n_bytes = 4 * X.shape[0] * X.shape[1]
+            if n_bytes > MAX_DENSE_BYTES:
+                raise ValueError(
+                    f"X is sparse, and {type(self).__name__} needs it dense: {X.shape[0]} x "
+                    f"{X.shape[1]} would take {n_bytes / 2**30:.0f} GiB; expected at most "
+                    f"{MAX_DENSE_BYTES / 2**30:.0f}"
+                )
+            X = X.toarray()
+        return Problem(
+            X,
+            plan.target.y[rows],
+            _take(plan, rows),
+            0 if plan.target.n_classes is None else int(plan.target.n_classes[0]),
+            len(train),
+        )
+
+    def _check_init(self):
+        """Return ``init`` as what the starter's ``splitter`` may be."""
+        if isinstance(self.init, (Tree, BaseModel)):
+            return "axis"
+        if isinstance(self.init, str) and self.init in self._own_starts:
+            return "axis"
+        if isinstance(self.init, BaseEstimator):
+            raise TypeError(
+                f"init is a {type(self.init).__name__}; expected the name of a splitter, a "
+                "splitter, or a fitted tree or forest of obtree"
+            )
+        return self.init
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = not is_classifier(self)
+        return tags
+
+
+class BaseOptimisedTree(BaseOptimised, BaseTreeModel):
+    """One optimised tree."""
+
+    def fit(self, X, y, sample_weight=None):
+        """Grow a tree and optimise it as a whole.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Features, read as float32. NaN means missing; infinity is refused. Sparse
+            features are made dense.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Class labels of any type, or real numbers for regression.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows. A row of zero weight is left out.
+
+        Returns
+        -------
+        self : object
+        """
+        with restore_on_error(self):
+            seed = resolve_tree_seed(self.random_state)
+            outcome = self._refine(X, y, sample_weight, np.array([seed], dtype=np.uint32))
+            self._store_tree(
+                outcome.models[0], outcome.plan.target.classes, outcome.plan.rule.max_features
+            )
+            self.objective_ = outcome.objectives[0]
+        return self
+
+
+class BaseOptimisedForest(BaseOptimised, BaseForestModel):
+    """A forest of trees, each optimised by itself."""
+
+    def fit(self, X, y, sample_weight=None):
+        """Grow trees and optimise each of them as a whole.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Features, read as float32. NaN means missing; infinity is refused. Sparse
+            features are made dense.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Class labels of any type, or real numbers for regression.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows. A row of zero weight is left out.
+
+        Returns
+        -------
+        self : object
+        """
+        with restore_on_error(self):
+            check_integer("n_estimators", self.n_estimators, 1)
+            check_choice("combine", self.combine, self._combine_rules)
+            seeds = spawn_seeds(draw_entropy(self.random_state), 0, self.n_estimators)
+            outcome = self._refine(X, y, sample_weight, seeds)
+            target, max_features = outcome.plan.target, outcome.plan.rule.max_features
+            trees = self._wrap_trees(outcome.models, seeds, target.classes, max_features)
+            for tree, objective in zip(trees, outcome.objectives, strict=True):
+                tree.objective_ = objective
+            self._store_forest(trees, target.n_outputs, target.classes, max_features)
+            self.objective_ = outcome.objectives
+        return self
+
+
+def _check_start(tree):
+    """Refuse trees whose nodes are more than planes."""
+    if tree.term_partner is not None or tree.lower_threshold is not None:
+        raise ValueError(
+            "init has nodes with products of features or with intervals; expected a tree of "
+            "planes, such as one grown by 'axis', 'random_oblique', 'oc1' or 'co2'"
+        )
+
+
+def _take(plan, rows):
+    """Weights of some rows of X; None when all weigh 1."""
+    if plan.weight is None:
+        return None
+    if plan.rows is None:
+        return plan.weight[rows]
+    # plan.rows is ascending, and so rows can be found in it.
+    return plan.weight[np.searchsorted(plan.rows, rows)]

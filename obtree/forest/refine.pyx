@@ -1,0 +1,95 @@
+"""Optimising many trees at once.
+
+Trees are items of a job (``job.pyx``). A result depends on the tree and its seed alone;
+which worker made it, and when, changes nothing.
+"""
+
+from libc.stdint cimport uint32_t
+
+from obtree.core.types cimport idx_t
+from obtree.forest.job cimport Job, Worker
+from obtree.optim.base cimport Optimiser, Problem
+
+from obtree.core.threads import call_detached
+from obtree.forest.progress import Watch
+
+
+cdef class RefineJob(Job):
+    """The trees to optimise, and what all workers share."""
+
+    cdef readonly list results
+    cdef Problem _problem
+    cdef list _trees
+    cdef list _seeds
+
+    def __init__(self, Problem problem, trees, seeds):
+        self._problem = problem
+        self._trees = list(trees)
+        self._seeds = [int(seed) for seed in seeds]
+        self.results = [None] * len(self._trees)
+
+    def run(self, Optimiser optimiser, int n_threads):
+        """Optimise all trees; threads that find no tree help within one."""
+        cdef int n_workers = max(1, min(n_threads, len(self._trees)))
+        workers = [RefineWorker(self, optimiser.clone(), max(1, n_threads // n_workers))
+                   for _ in range(n_workers)]
+        self.share_out(workers, len(self._trees))
+
+
+cdef class RefineWorker(Worker):
+    """One thread's optimiser with its scratch."""
+
+    cdef RefineJob _job
+    cdef Optimiser _optimiser
+    cdef int _n_threads
+
+    def __init__(self, RefineJob job, Optimiser optimiser, n_threads):
+        self._job = job
+        self._n_threads = n_threads
+        self._optimiser = optimiser
+        optimiser.bind(job._problem, &job.stopped)
+
+    cdef object work(self, idx_t t):
+        cdef uint32_t seed = self._job._seeds[t]
+        result = self._optimiser.optimise(self._job._trees[t], seed, self._n_threads)
+        if not self._job.stopped:
+            self._job.results[t] = result
+
+
+def refine_trees(Problem problem, Optimiser optimiser, trees, seeds, *, n_threads=1, verbose=0,
+                 desc="optimising"):
+    """Optimise each of several trees.
+
+    Parameters
+    ----------
+    problem : Problem
+    optimiser : Optimiser
+        Cloned for each thread.
+    trees : sequence of Tree or None
+        What each optimisation starts from; None leaves the start to the optimiser.
+    seeds : sequence of int
+        One for each tree, below 2**32.
+    n_threads : int, default=1
+    verbose : int, default=0
+        1 shows a progress bar.
+    desc : str
+        Label of the progress bar.
+
+    Returns
+    -------
+    list of (model, objective)
+        The optimised tree, or whatever the optimiser makes of it, and its objective after
+        each iteration.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        On Ctrl-C, within about a second; nothing keeps running.
+    """
+    job = RefineJob(problem, trees, seeds)
+    watch = Watch(job, len(job.results), desc, verbose)
+    try:
+        call_detached(job.run, optimiser, n_threads, watch=watch)
+    finally:
+        watch.close()
+    return job.results

@@ -1,0 +1,37 @@
+# The contract between a whole-tree optimiser and the rest of obtree.
+#
+#     bind        once per worker thread    GIL held, may raise; take scratch here
+#     optimise    once per tree             GIL held on entry, released inside
+#
+# Everything random comes from the seed given to optimise, so that a model depends on its
+# seed alone and never on the number of threads.
+
+from libc.stdint cimport int32_t, uint32_t
+
+from obtree.core.types cimport X_t, idx_t, w_t, y_t
+from obtree.data.dataset cimport DataView
+
+
+cdef class Problem:
+    # What is to be learnt, shared by all workers and never written to. The first n_train
+    # rows are learnt from; the others, if any, tell when to stop.
+    cdef readonly idx_t n_rows
+    cdef readonly idx_t n_train
+    cdef readonly idx_t n_features
+    cdef readonly idx_t n_outputs
+    cdef readonly idx_t n_classes     # 0 in regression
+    cdef readonly bint has_missing
+    cdef DataView view                # X alone: for project_rows and share_terms
+    cdef const X_t* x                 # (n_rows * n_features), row after row; NaN: missing
+    cdef const int32_t* codes         # (n_rows) classes; NULL in regression
+    cdef const y_t* targets           # (n_rows * n_outputs) numbers; NULL in classification
+    cdef const w_t* weight            # (n_rows), all positive
+    cdef readonly object X, y, sample_weight    # the arrays behind the pointers
+
+
+cdef class Optimiser:
+    cdef Problem problem
+    cdef const volatile int* stop     # non-zero when the user interrupts: return soon
+
+    cdef int bind(self, Problem problem, const volatile int* stop) except -1
+    cdef object optimise(self, object tree, uint32_t seed, int n_threads)

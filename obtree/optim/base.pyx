@@ -1,0 +1,94 @@
+"""Base class of whole-tree optimisers, and what they learn from.
+
+Subclass `Optimiser` in Cython and write `optimise` (and `bind` when scratch is needed);
+``base.pxd`` has the contract.
+"""
+
+import numpy as np
+
+from libc.string cimport memset
+
+from obtree.core.types cimport X_t, w_t, y_t
+
+
+cdef class Problem:
+    """Features, targets and weights in the form that optimisers read.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_rows, n_features)
+        Converted to float32 in C order. NaN means missing.
+    y : ndarray of shape (n_rows, n_outputs)
+        int32 class codes of one output, or float64 numbers of several.
+    sample_weight : ndarray of shape (n_rows,), optional
+        Positive weights; all ones by default.
+    n_classes : int, default=0
+        Number of classes; 0 in regression.
+    n_train : int, optional
+        Rows to learn from, the first ones; the rest tells when to stop. All by default.
+    """
+
+    def __init__(self, X, y, sample_weight=None, n_classes=0, n_train=None):
+        cdef const X_t[:, ::1] x
+        cdef const w_t[::1] weight
+        cdef const int32_t[:, ::1] codes
+        cdef const y_t[:, ::1] targets
+        self.X = x = np.ascontiguousarray(X, dtype=np.float32)
+        self.n_rows, self.n_features = self.X.shape
+        self.n_train = self.n_rows if n_train is None else n_train
+        self.n_classes = n_classes
+        if sample_weight is None:
+            sample_weight = np.ones(self.n_rows)
+        self.sample_weight = weight = np.ascontiguousarray(sample_weight, dtype=np.float64)
+        if not 1 <= self.n_train <= self.n_rows or weight.shape[0] != self.n_rows:
+            raise ValueError(
+                f"{self.n_train} rows to learn from and {weight.shape[0]} weights do not fit "
+                f"{self.n_rows} rows"
+            )
+        if n_classes > 0:
+            self.y = codes = np.ascontiguousarray(y, dtype=np.int32)
+            self.n_outputs = codes.shape[1]
+            if self.n_outputs != 1 or self.y.min() < 0 or self.y.max() >= n_classes:
+                raise ValueError(f"y must be one column of codes below n_classes={n_classes}")
+            self.codes = &codes[0, 0]
+        else:
+            self.y = targets = np.ascontiguousarray(y, dtype=np.float64)
+            self.n_outputs = targets.shape[1]
+            self.targets = &targets[0, 0]
+        if self.y.shape[0] != self.n_rows:
+            raise ValueError(f"y has {self.y.shape[0]} rows; expected {self.n_rows}")
+        self.has_missing = bool(np.isnan(self.X).any())
+        self.x = &x[0, 0]
+        self.weight = &weight[0]
+        memset(&self.view, 0, sizeof(self.view))
+        self.view.n_samples = self.n_rows
+        self.view.n_features = self.n_features
+        self.view.X = self.x
+        self.view.row_stride = self.n_features
+        self.view.col_stride = 1
+
+
+cdef class Optimiser:
+    """Makes a tree better as a whole.
+
+    An optimiser holds parameters only. Every worker thread works on a clone of it. The
+    parameters are the keyword arguments of ``__init__``, listed in ``parameter_names``;
+    each is readable as an attribute of the same name.
+    """
+
+    #: Names of the parameters.
+    parameter_names = ()
+
+    def clone(self):
+        """A new optimiser with the same parameters."""
+        return type(self)(**{name: getattr(self, name) for name in self.parameter_names})
+
+    cdef int bind(self, Problem problem, const volatile int* stop) except -1:
+        """Remember what the worker lends; subclasses call this and take their scratch."""
+        self.problem = problem
+        self.stop = stop
+        return 0
+
+    cdef object optimise(self, object tree, uint32_t seed, int n_threads):
+        """Return the optimised model and its objective, a number for each iteration."""
+        raise NotImplementedError(f"{type(self).__name__} must implement optimise")
