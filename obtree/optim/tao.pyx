@@ -132,10 +132,3 @@ def _collect(Alternation state):
     return {**state.tree.to_arrays(), **state.leaves.to_arrays()}
 
 
-cdef int NEVER = 0
-
-
-def run_tao(TAO optimiser, Problem problem, tree, seed=0, n_threads=1):
-    """Arrays of the optimised tree and the objective after each sweep."""
-    optimiser.bind(problem, &NEVER)
-    return optimiser.optimise(tree, seed, n_threads)
