@@ -184,17 +184,19 @@ def cut_branches(tree, collapsed):
     kept = np.flatnonzero(~is_cut)
     number = np.cumsum(~is_cut) - 1
     is_leaf = (tree.children_left[kept] < 0) | collapsed[kept]
-    n_terms = np.where(is_leaf, 0, np.diff(tree.term_ptr)[kept])
-    term_ptr = np.concatenate([[0], np.cumsum(n_terms)])
-    # Terms of the kept splits, in order: where each starts, plus 0, 1, ... within it.
-    shift = tree.term_ptr[kept] - term_ptr[:len(kept)]
-    terms = np.repeat(shift, n_terms) + np.arange(n_terms.sum())
+    term_ptr, terms = keep_ranges(tree.term_ptr, kept, ~is_leaf)
     optional = {}
     for name in ("term_partner", "term_share"):
         if getattr(tree, name) is not None:
             optional[name] = getattr(tree, name)[terms]
     if tree.lower_threshold is not None:
         optional["lower_threshold"] = np.where(is_leaf, -np.inf, tree.lower_threshold[kept])
+    if tree.has_linear_leaves:
+        # What has become a leaf is a constant one; the leaves that were there keep their models.
+        optional["leaf_ptr"], models = keep_ranges(tree.leaf_ptr, kept, ~collapsed[kept])
+        for name in ("leaf_feature", "leaf_weight"):
+            optional[name] = getattr(tree, name)[models]
+        optional["leaf_intercept"] = tree.leaf_intercept[kept]
     return Tree.from_arrays(
         n_features=tree.n_features,
         n_classes=tree.n_classes,
@@ -211,3 +213,26 @@ def cut_branches(tree, collapsed):
         value=tree.value[kept],
         **optional,
     )
+
+
+def keep_ranges(ptr, kept, has_terms):
+    """Ranges of terms that remain when only some nodes do.
+
+    Parameters
+    ----------
+    ptr : int64 ndarray of shape (n_nodes + 1,)
+    kept : ndarray of shape (n_kept,)
+        Nodes that remain, ascending.
+    has_terms : bool ndarray of shape (n_kept,)
+        Which of them keep their terms.
+
+    Returns
+    -------
+    ptr : int64 ndarray of shape (n_kept + 1,)
+    terms : int64 ndarray
+        The terms that remain, in order: where each range starts, plus 0, 1, ... within it.
+    """
+    n_terms = np.where(has_terms, np.diff(ptr)[kept], 0)
+    new_ptr = np.concatenate([[0], np.cumsum(n_terms)])
+    shift = ptr[kept] - new_ptr[:len(kept)]
+    return new_ptr, np.repeat(shift, n_terms) + np.arange(n_terms.sum())

@@ -2,6 +2,12 @@
 
 from obtree.estimators.forest import ObliqueForestClassifier, ObliqueForestRegressor
 from obtree.estimators.io import load_model, save_model
+from obtree.estimators.tao import (
+    TAOForestClassifier,
+    TAOForestRegressor,
+    TAOTreeClassifier,
+    TAOTreeRegressor,
+)
 from obtree.estimators.tree import ObliqueTreeClassifier, ObliqueTreeRegressor
 
 __all__ = [
@@ -9,6 +15,10 @@ __all__ = [
     "ObliqueForestRegressor",
     "ObliqueTreeClassifier",
     "ObliqueTreeRegressor",
+    "TAOForestClassifier",
+    "TAOForestRegressor",
+    "TAOTreeClassifier",
+    "TAOTreeRegressor",
     "load_model",
     "save_model",
 ]

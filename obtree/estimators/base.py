@@ -8,6 +8,7 @@ interrupted leaves the estimator as it was.
 
 import contextlib
 import operator
+import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,10 +30,12 @@ from obtree.estimators.params import (
     check_choice,
     check_number,
     resolve_growth_rule,
+    resolve_leaf_l2,
     resolve_monotonic_cst,
 )
 from obtree.estimators.task import Target
 from obtree.forest.grow import grow_trees
+from obtree.forest.leaves import MIN_WEIGHT, fit_leaves
 from obtree.splitter.registry import resolve_splitter
 from obtree.tree.predict import Predictor
 
@@ -59,6 +62,8 @@ class GrowthPlan:
         When to stop.
     ccp_alpha : float
         Complexity parameter of pruning.
+    leaf_l2 : float or None
+        Penalty of linear leaves; None when leaves are constant.
     """
 
     X: object
@@ -69,6 +74,7 @@ class GrowthPlan:
     splitter: object
     rule: GrowthRule
     ccp_alpha: float
+    leaf_l2: float | None = None
 
     @property
     def n_rows(self):
@@ -76,7 +82,7 @@ class GrowthPlan:
         return self.X.shape[0] if self.rows is None else len(self.rows)
 
     def grow(self, seeds, *, n_threads=1, **options):
-        """Grow and prune one tree per seed.
+        """Grow and prune one tree per seed, and fit its leaves.
 
         Parameters
         ----------
@@ -107,7 +113,34 @@ class GrowthPlan:
         )
         if self.ccp_alpha > 0:
             trees = [prune_tree(tree, self.ccp_alpha) for tree in trees]
+        if self.leaf_l2 is not None:
+            options.pop("stats", None)
+            trees = fit_leaves(
+                trees,
+                X,
+                y,
+                self.target.n_classes,
+                l2=self.leaf_l2,
+                seeds=seeds,
+                sample_weight=self.weight,
+                n_threads=n_threads,
+                **options,
+            )
+            _warn_of_constant_leaves(trees)
         return trees
+
+
+def _warn_of_constant_leaves(trees):
+    """Tell the user of linear leaves when there is not a single one."""
+    if any(tree.node_count > 1 for tree in trees) and not any(
+        tree.has_linear_leaves for tree in trees
+    ):
+        warnings.warn(
+            "leaf='linear' changed nothing: every leaf is pure or has less than "
+            f"{MIN_WEIGHT:g} rows (counted by weight); grow larger leaves with max_depth, "
+            "max_leaf_nodes or min_samples_leaf",
+            stacklevel=4,
+        )
 
 
 class PredictorCache:
@@ -219,6 +252,7 @@ class BaseOblique(BaseModel):
                 self, n_rows, monotonic_cst, not splitter.max_features_unbounded
             ),
             ccp_alpha=check_number("ccp_alpha", self.ccp_alpha, 0.0),
+            leaf_l2=resolve_leaf_l2(self, monotonic_cst),
         )
 
     def _make_splitter(self):

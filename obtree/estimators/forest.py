@@ -69,6 +69,12 @@ class ObliqueForestClassifier(ClassificationTask, BaseObliqueForest):
         each tree, before the splitter sees them (rotation forest); X must be dense.
     rotation_size : int, default=3
         Features in a group of the rotation.
+    leaf : {"constant", "linear"}, default="constant"
+        What a leaf predicts: the class fractions of its rows, or the probabilities of a
+        logistic regression fitted to them, for leaves that are not pure and have at least
+        10 rows. See :doc:`/user_guide/linear_leaves`.
+    leaf_l2 : float, default=1.0
+        Ridge penalty of linear leaves, for features standardised in the leaf.
 
     Attributes
     ----------
@@ -135,6 +141,8 @@ class ObliqueForestClassifier(ClassificationTask, BaseObliqueForest):
         combine="average",
         rotation=None,
         rotation_size=3,
+        leaf="constant",
+        leaf_l2=1.0,
     ):
         self.n_estimators = n_estimators
         self.splitter = splitter
@@ -159,6 +167,8 @@ class ObliqueForestClassifier(ClassificationTask, BaseObliqueForest):
         self.combine = combine
         self.rotation = rotation
         self.rotation_size = rotation_size
+        self.leaf = leaf
+        self.leaf_l2 = leaf_l2
 
     def _balances_subsample(self):
         """Tell whether classes are balanced in each bootstrap."""
@@ -244,6 +254,11 @@ class ObliqueForestRegressor(RegressionTask, BaseObliqueForest):
         each tree, before the splitter sees them (rotation forest); X must be dense.
     rotation_size : int, default=3
         Features in a group of the rotation.
+    leaf : {"constant", "linear"}, default="constant"
+        What a leaf predicts: the mean of its rows, or a ridge regression fitted to them,
+        for leaves of at least 10 rows. See :doc:`/user_guide/linear_leaves`.
+    leaf_l2 : float, default=1.0
+        Ridge penalty of linear leaves, for features standardised in the leaf.
 
     Attributes
     ----------
@@ -305,6 +320,8 @@ class ObliqueForestRegressor(RegressionTask, BaseObliqueForest):
         combine="average",
         rotation=None,
         rotation_size=3,
+        leaf="constant",
+        leaf_l2=1.0,
     ):
         self.n_estimators = n_estimators
         self.splitter = splitter
@@ -328,6 +345,8 @@ class ObliqueForestRegressor(RegressionTask, BaseObliqueForest):
         self.combine = combine
         self.rotation = rotation
         self.rotation_size = rotation_size
+        self.leaf = leaf
+        self.leaf_l2 = leaf_l2
 
     def _shape_out_of_bag(self, values):
         """Return the shape of `predict`."""

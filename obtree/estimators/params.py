@@ -16,6 +16,7 @@ from obtree.builder.rule import GrowthRule
 from obtree.core.names import unknown_name
 
 NO_LIMIT = 2**31 - 1
+MAX_L2 = 1e100
 
 
 def check_integer(name, value, low, high=None):
@@ -261,6 +262,38 @@ def resolve_monotonic_cst(estimator, splitter, n_outputs, n_classes):
             "expected a splitter of axis-aligned cuts such as 'axis'"
         )
     return np.ascontiguousarray(signs, dtype=np.int8)
+
+
+def resolve_leaf_l2(estimator, monotonic_cst):
+    """Check what is asked of the leaves.
+
+    Parameters
+    ----------
+    estimator : estimator object
+        Has ``leaf``, ``leaf_l2`` and ``criterion``.
+    monotonic_cst : ndarray of int8 or None
+        Result of `resolve_monotonic_cst`.
+
+    Returns
+    -------
+    l2 : float or None
+        Penalty of linear leaves; None when leaves are constant.
+    """
+    check_choice("leaf", estimator.leaf, ("constant", "linear"))
+    l2 = check_number("leaf_l2", estimator.leaf_l2, 0.0, MAX_L2, open_low=True)
+    if estimator.leaf == "constant":
+        return None
+    if monotonic_cst is not None:
+        raise ValueError(
+            "monotonic_cst cannot be honoured by leaf='linear', whose models know no "
+            "constraints; expected leaf='constant' or monotonic_cst=None"
+        )
+    if estimator.criterion in ("absolute_error", "poisson"):
+        raise ValueError(
+            f"criterion={estimator.criterion!r} cannot be used with leaf='linear', whose models "
+            "minimise squared errors; expected 'squared_error' or 'friedman_mse'"
+        )
+    return l2
 
 
 def expand_class_weight(class_weight, codes, classes, sample_weight):

@@ -141,7 +141,8 @@ class BaseObliqueTree(BaseTreeModel, BaseOblique):
             ``ccp_alphas``, the values at which the best subtree changes, and
             ``impurities``, the total impurity of its leaves.
         """
-        full = clone(self).set_params(ccp_alpha=0.0).fit(X, y, sample_weight)
+        full = clone(self).set_params(ccp_alpha=0.0, leaf="constant")
+        full.fit(X, y, sample_weight)
         ccp_alphas, impurities = pruning_path(full.tree_)
         return Bunch(ccp_alphas=ccp_alphas, impurities=impurities)
 
@@ -179,6 +180,12 @@ class ObliqueTreeClassifier(ClassificationTask, BaseObliqueTree):
     monotonic_cst : array-like of int of shape (n_features,) or dict, default=None
         Direction (1, 0, -1) in which the probability of the second class may
         follow each feature.
+    leaf : {"constant", "linear"}, default="constant"
+        What a leaf predicts: the class fractions of its rows, or the probabilities of a
+        logistic regression fitted to them, for leaves that are not pure and have at least
+        10 rows. See :doc:`/user_guide/linear_leaves`.
+    leaf_l2 : float, default=1.0
+        Ridge penalty of linear leaves, for features standardised in the leaf.
 
     Attributes
     ----------
@@ -227,6 +234,8 @@ class ObliqueTreeClassifier(ClassificationTask, BaseObliqueTree):
         class_weight=None,
         ccp_alpha=0.0,
         monotonic_cst=None,
+        leaf="constant",
+        leaf_l2=1.0,
     ):
         self.splitter = splitter
         self.criterion = criterion
@@ -241,6 +250,8 @@ class ObliqueTreeClassifier(ClassificationTask, BaseObliqueTree):
         self.class_weight = class_weight
         self.ccp_alpha = ccp_alpha
         self.monotonic_cst = monotonic_cst
+        self.leaf = leaf
+        self.leaf_l2 = leaf_l2
 
 
 class ObliqueTreeRegressor(RegressionTask, BaseObliqueTree):
@@ -273,6 +284,11 @@ class ObliqueTreeRegressor(RegressionTask, BaseObliqueTree):
         Complexity parameter of minimal cost-complexity pruning.
     monotonic_cst : array-like of int of shape (n_features,) or dict, default=None
         Direction (1, 0, -1) in which the prediction may follow each feature.
+    leaf : {"constant", "linear"}, default="constant"
+        What a leaf predicts: the mean of its rows, or a ridge regression fitted to them,
+        for leaves of at least 10 rows. See :doc:`/user_guide/linear_leaves`.
+    leaf_l2 : float, default=1.0
+        Ridge penalty of linear leaves, for features standardised in the leaf.
 
     Attributes
     ----------
@@ -316,6 +332,8 @@ class ObliqueTreeRegressor(RegressionTask, BaseObliqueTree):
         min_impurity_decrease=0.0,
         ccp_alpha=0.0,
         monotonic_cst=None,
+        leaf="constant",
+        leaf_l2=1.0,
     ):
         self.splitter = splitter
         self.criterion = criterion
@@ -329,6 +347,8 @@ class ObliqueTreeRegressor(RegressionTask, BaseObliqueTree):
         self.min_impurity_decrease = min_impurity_decrease
         self.ccp_alpha = ccp_alpha
         self.monotonic_cst = monotonic_cst
+        self.leaf = leaf
+        self.leaf_l2 = leaf_l2
 
 
 def resolve_tree_seed(random_state):

@@ -9,8 +9,9 @@ out-of-bag rows of a tree can be found again from its seed.
 import numpy as np
 
 from libc.stdint cimport int32_t, uint64_t
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
+from obtree.core.memory cimport Workspace
 from obtree.core.random cimport RandState, bounded, seed_state
 from obtree.core.types cimport idx_t, w_t
 
@@ -44,6 +45,60 @@ cdef void balance_classes(const int32_t* codes, idx_t n_samples, idx_t n_outputs
         for i in range(n_samples):
             if drawn[i] > 0.0:
                 weight[i] *= total / (n_present * counts[codes[i * n_outputs + k]])
+
+
+cdef class Bag:
+    """The rows of a tree: bootstrap, sample and class weights; one for each thread.
+
+    Parameters
+    ----------
+    n_samples : int
+    n_draws : int
+        Rows drawn with replacement; 0 to use every row once.
+    sample_weight : float64 ndarray of shape (n_samples,) or None
+    balance : tuple or None
+        Class codes (n_samples, n_outputs) to balance in each bootstrap, and a number above them.
+    """
+
+    def __init__(self, idx_t n_samples, idx_t n_draws, sample_weight, balance):
+        cdef const w_t[::1] weights
+        cdef const int32_t[:, ::1] codes
+        self._workspace = Workspace()
+        self._n_samples = n_samples
+        self._n_draws = n_draws
+        self._sample_weight = NULL
+        self._codes = NULL
+        if sample_weight is not None:
+            weights = sample_weight
+            self._sample_weight = &weights[0]
+        if balance is not None:
+            codes, self._stride = balance
+            self._codes = &codes[0, 0]
+            self._n_outputs = codes.shape[1]
+            self._counts = <w_t*>self._workspace.take(self._stride, sizeof(w_t))
+            self._drawn = <w_t*>self._workspace.take(n_samples, sizeof(w_t))
+        self._kept = (sample_weight, balance)
+
+    cdef void weigh(self, uint64_t seed, w_t* weight) noexcept nogil:
+        cdef idx_t n = self._n_samples
+        cdef w_t total = 0.0
+        cdef idx_t i
+        if self._n_draws > 0:
+            draw_bootstrap(seed, n, self._n_draws, weight)
+        else:
+            for i in range(n):
+                weight[i] = 1.0
+        if self._codes != NULL:
+            memcpy(self._drawn, weight, n * sizeof(w_t))
+            balance_classes(self._codes, n, self._n_outputs, self._stride, self._drawn,
+                            self._counts, weight)
+        if self._sample_weight != NULL:
+            for i in range(n):
+                weight[i] *= self._sample_weight[i]
+                total += weight[i]
+            if total == 0.0:
+                # A bag without a single row that weighs anything: take all rows instead.
+                memcpy(weight, self._sample_weight, n * sizeof(w_t))
 
 
 def bootstrap_counts(seed, idx_t n_samples, idx_t n_draws):

@@ -6,19 +6,18 @@ alone; which worker grew it, and when, changes nothing.
 
 import numpy as np
 
-from libc.stdint cimport int32_t, uint32_t
-from libc.string cimport memcpy
+from libc.stdint cimport uint32_t
 
 from obtree.builder.base cimport TreeBuilder
 from obtree.builder.best_first import BestFirstBuilder
 from obtree.builder.depth_first import DepthFirstBuilder
 from obtree.core.memory cimport Workspace
 from obtree.core.random cimport RandState, seed_state
-from obtree.core.types cimport idx_t, w_t
+from obtree.core.types cimport idx_t
 from obtree.criterion.base cimport Criterion
 from obtree.criterion.classes cimport ClassCriterion
 from obtree.data.dataset cimport Dataset
-from obtree.forest.bootstrap cimport balance_classes, draw_bootstrap
+from obtree.forest.bootstrap cimport Bag
 from obtree.forest.job cimport Job, Worker
 from obtree.splitter.base cimport Splitter
 
@@ -72,19 +71,12 @@ cdef class GrowthWorker(Worker):
     cdef TreeBuilder _builder
     cdef Workspace _workspace
     cdef const uint32_t* _seeds
-    cdef const w_t* _sample_weight    # NULL: every row weighs 1
-    cdef const int32_t* _codes        # classes to balance, or NULL
-    cdef idx_t _n_outputs
-    cdef idx_t _stride
-    cdef w_t* _counts
-    cdef w_t* _drawn
+    cdef Bag _bag
     cdef RandState _rng
-    cdef object _kept                 # owners of the pointers above
+    cdef object _kept                 # owner of the seeds
 
     def __init__(self, GrowthJob job, Criterion criterion, Splitter splitter, rule):
         cdef const uint32_t[::1] seeds = job._seeds
-        cdef const w_t[::1] weights
-        cdef const int32_t[:, ::1] codes
         self._job = job
         self._workspace = Workspace()
         builder_class = DepthFirstBuilder if rule.max_leaf_nodes < 0 else BestFirstBuilder
@@ -92,18 +84,9 @@ cdef class GrowthWorker(Worker):
         self._builder.bind(&job._dataset.view, criterion, splitter, rule, &job.stopped,
                            self._workspace)
         self._seeds = &seeds[0]
-        self._sample_weight = NULL
-        self._codes = NULL
-        if job._sample_weight is not None:
-            weights = job._sample_weight
-            self._sample_weight = &weights[0]
-        if job._balance is not None:
-            codes, self._stride = job._balance
-            self._codes = &codes[0, 0]
-            self._n_outputs = codes.shape[1]
-            self._counts = <w_t*>self._workspace.take(self._stride, sizeof(w_t))
-            self._drawn = <w_t*>self._workspace.take(job._dataset.view.n_samples, sizeof(w_t))
-        self._kept = (job._seeds, job._sample_weight, job._balance)
+        self._bag = Bag(job._dataset.n_samples, job._n_bootstrap, job._sample_weight,
+                        job._balance)
+        self._kept = job._seeds
 
     cdef object work(self, idx_t t):
         """Grow tree t into the job's list.
@@ -111,36 +94,13 @@ cdef class GrowthWorker(Worker):
         The GIL is held only to begin and to hand over the finished tree.
         """
         with nogil:
-            self._weigh_rows(t)
+            self._bag.weigh(self._seeds[t], self._builder.index.weight)
             seed_state(&self._rng, self._seeds[t], GROWTH_STREAM)
             self._builder.begin_tree(&self._rng)
             self._builder.grow()
         if not self._job.stopped:
             self._job.trees[t] = self._finish()
             self._add_counts()
-
-    cdef void _weigh_rows(self, idx_t t) noexcept nogil:
-        """Fill the builder's row weights: bootstrap, sample and class weights."""
-        cdef idx_t n = self._job._dataset.view.n_samples
-        cdef w_t* weight = self._builder.index.weight
-        cdef w_t total = 0.0
-        cdef idx_t i
-        if self._job._n_bootstrap > 0:
-            draw_bootstrap(self._seeds[t], n, self._job._n_bootstrap, weight)
-        else:
-            for i in range(n):
-                weight[i] = 1.0
-        if self._codes != NULL:
-            memcpy(self._drawn, weight, n * sizeof(w_t))
-            balance_classes(self._codes, n, self._n_outputs, self._stride, self._drawn,
-                            self._counts, weight)
-        if self._sample_weight != NULL:
-            for i in range(n):
-                weight[i] *= self._sample_weight[i]
-                total += weight[i]
-            if total == 0.0:
-                # A bag without a single row that weighs anything: take all rows instead.
-                memcpy(weight, self._sample_weight, n * sizeof(w_t))
 
     cdef void _add_counts(self):
         """Add what the splitter counted to the job's sums: integers, so in any order."""

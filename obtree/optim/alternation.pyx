@@ -73,12 +73,10 @@ cdef class Alternation:
         Penalties on planes and leaves of classification, and on leaves of regression.
     seed : int
     n_threads : int
-    rescale : bool
-        Whether the sizes of the start's weights mean nothing.
     """
 
     def __init__(self, Problem problem, Units units, tree, bint linear, double l1, double ridge,
-                 uint64_t seed, int n_threads, bint rescale):
+                 uint64_t seed, int n_threads):
         cdef Workspace memory = Workspace()
         cdef idx_t n = problem.n_train
         cdef Worker worker
@@ -120,11 +118,11 @@ cdef class Alternation:
         self.labels = NULL
         if problem.n_classes > 0 and not linear:
             self.labels = <uint8_t*>memory.take(n_nodes * problem.n_classes, 1)
-        self._enter(rescale)
+        self._enter()
 
     # ---- the start ----------------------------------------------------------------------
 
-    cdef int _enter(self, bint rescale) except -1:
+    cdef int _enter(self) except -1:
         """Send the rows down, give planes a size and leaves a first value."""
         cdef idx_t p, i, start, n, k
         cdef node_t node
@@ -150,10 +148,8 @@ cdef class Alternation:
                         self.cost[self.rows[p]] = self.other_cost[p]
                     continue
                 for p in range(start, start + n):
-                    self.list_rows[p] = self.rows[p]
                     self.list_place[p] = <int32_t>p
-                if rescale:
-                    self._scale_plane(node)
+                self._scale_plane(node)
                 k = self.tree.divide(node, self.rows + start, self.list_place + start, n,
                                      self.projection + start)
                 self.start[self.tree.left[node]] = start

@@ -99,7 +99,8 @@ cdef class NodeFit:
             # Terms and columns are both in ascending order.
             while t < start.n_terms and start.feature[t] < c.feature[k]:
                 t += 1
-            if t < start.n_terms and start.feature[t] == c.feature[k]:
+            if (t < start.n_terms and start.feature[t] == c.feature[k]
+                    and c.scale[k] > 0.0):
                 self.w[k] = <float>(start.weight[t] / <double>c.scale[k])
                 self.bias += start.weight[t] * <double>c.origin[k]
 

@@ -37,14 +37,16 @@ def draw_tree(Problem problem, Units units, max_depth, min_samples_leaf, uint32_
     """
     cdef RandState rng
     cdef Hyperplane plane
-    cdef idx_t k, n_terms = units.complete.n, n_nodes = 1
+    cdef idx_t k, n_terms = 0, n_nodes = 1
     cdef row_t[::1] rows
     cdef double[::1] projection
-    cdef feature_t[::1] feature = np.empty(n_terms + 1, dtype=np.int32)
-    cdef w_t[::1] weight = np.empty(n_terms + 1)
+    cdef feature_t[::1] feature = np.empty(problem.n_features, dtype=np.int32)
+    cdef w_t[::1] weight = np.empty(problem.n_features)
     seed_state(&rng, seed, 1)
-    for k in range(n_terms):
-        feature[k] = units.complete.feature[k]
+    for k in range(units.complete.n):
+        if units.complete.scale[k] > 0.0:
+            feature[n_terms] = units.complete.feature[k]
+            n_terms += 1
     plane.n_terms = n_terms
     plane.feature = &feature[0]
     plane.weight = &weight[0]
@@ -57,7 +59,7 @@ def draw_tree(Problem problem, Units units, max_depth, min_samples_leaf, uint32_
         if n_terms == 0 or depth == max_depth or len(members) < 2 * min_samples_leaf:
             continue
         for k in range(n_terms):
-            weight[k] = normal(&rng) * <double>units.complete.scale[k]
+            weight[k] = normal(&rng) * units.scale[feature[k]]
         rows = members
         values = np.empty(len(members))
         projection = values

@@ -26,7 +26,10 @@ from obtree.optim.alternation cimport Alternation
 from obtree.optim.base cimport Optimiser, Problem
 from obtree.optim.units cimport Units
 
+from obtree.optim.finish import finish_nodes
 from obtree.optim.node_fit import MAX_NEWTON_FEATURES
+from obtree.optim.random_start import draw_tree
+from obtree.tree.tree import Tree
 
 LEAVES = ("constant", "linear")
 
@@ -55,11 +58,16 @@ cdef class TAO(Optimiser):
         Stop when a sweep lowers the objective by less than this share of it.
     n_iter_no_change : int, default=5
         Stop after so many sweeps without a lower cost on the rows set aside, if any.
-    rescale : bool, default=True
-        Whether the sizes of the start's weights are to be chosen anew.
+    max_depth : int, default=8
+        Depth of a random start; not used when a tree is given.
+    min_samples_leaf : int, default=1
+        Rows that each side of a plane of a random start needs.
     """
 
-    parameter_names = ("leaf", "l1", "ridge", "n_iter", "tol", "n_iter_no_change", "rescale")
+    parameter_names = (
+        "leaf", "l1", "ridge", "n_iter", "tol", "n_iter_no_change", "max_depth",
+        "min_samples_leaf",
+    )
 
     cdef readonly str leaf
     cdef readonly double l1
@@ -67,16 +75,20 @@ cdef class TAO(Optimiser):
     cdef readonly idx_t n_iter
     cdef readonly double tol
     cdef readonly idx_t n_iter_no_change
-    cdef readonly bint rescale
+    cdef readonly idx_t max_depth
+    cdef readonly idx_t min_samples_leaf
     cdef Units units
 
     def __init__(self, *, leaf="constant", l1=0.01, ridge=1.0, n_iter=5, tol=1e-4,
-                 n_iter_no_change=5, rescale=True):
+                 n_iter_no_change=5, max_depth=8, min_samples_leaf=1):
         if leaf not in LEAVES:
             raise ValueError(f"leaf must be one of {', '.join(LEAVES)}, got {leaf!r}")
         for name, value in (("l1", l1), ("ridge", ridge), ("tol", tol)):
             _check_number(name, value)
-        for name, value in (("n_iter", n_iter), ("n_iter_no_change", n_iter_no_change)):
+        for name, value in (
+            ("n_iter", n_iter), ("n_iter_no_change", n_iter_no_change), ("max_depth", max_depth),
+            ("min_samples_leaf", min_samples_leaf),
+        ):
             if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < 1:
                 raise ValueError(f"{name} must be a whole number of at least 1, got {value!r}")
         self.leaf = leaf
@@ -85,7 +97,8 @@ cdef class TAO(Optimiser):
         self.n_iter = n_iter
         self.tol = tol
         self.n_iter_no_change = n_iter_no_change
-        self.rescale = rescale
+        self.max_depth = max_depth
+        self.min_samples_leaf = min_samples_leaf
 
     cdef int bind(self, Problem problem, const volatile int* stop) except -1:
         Optimiser.bind(self, problem, stop)
@@ -93,20 +106,23 @@ cdef class TAO(Optimiser):
         return 0
 
     cdef object optimise(self, object tree, uint32_t seed, int n_threads):
-        """Sweep over the tree; return planes and leaves as arrays, and the objectives."""
+        """Sweep over the tree (None: a random one); return it and the objectives."""
         cdef Problem problem = self.problem
-        cdef Alternation state = Alternation(problem, self.units, tree, self.leaf == "linear",
-                                             self.l1, self.ridge, seed, n_threads, self.rescale)
+        cdef Alternation state
         cdef idx_t iteration, n_bad = 0
         cdef bint has_validation = problem.n_rows > problem.n_train
         cdef double error, before, after, lowest = INFINITY
+        if tree is None:
+            tree = draw_tree(problem, self.units, self.max_depth, self.min_samples_leaf, seed)
+        state = Alternation(problem, self.units, tree, self.leaf == "linear", self.l1,
+                            self.ridge, seed, n_threads)
         state.stop = self.stop
         after = state.measure()
         objective = [after]
         best = None
         if has_validation:
             lowest = state.validate()
-            best = _collect(state)
+            best = self._collect(state)
         for iteration in range(self.n_iter):
             state.run_sweep(<uint64_t>iteration)
             if self.stop[0]:
@@ -120,15 +136,42 @@ cdef class TAO(Optimiser):
                 if error < lowest:
                     lowest = error
                     n_bad = 0
-                    best = _collect(state)
+                    best = self._collect(state)
                 if n_bad >= self.n_iter_no_change:
                     break
             if before - after <= self.tol * before:
                 break
-        return best or _collect(state), np.array(objective)
+        return self._collect(state) if best is None else best, np.array(objective)
+
+    cdef object _collect(self, Alternation state):
+        """The tree as it is now, dead branches dropped."""
+        nodes, origin = finish_nodes(self.problem, state.tree.to_arrays())
+        models = state.leaves.to_arrays()
+        if models and len(models["leaf_feature"]):
+            nodes |= choose_leaf_models(models, origin)
+        return Tree.from_arrays(n_features=self.problem.n_features, **nodes)
 
 
-def _collect(Alternation state):
-    return {**state.tree.to_arrays(), **state.leaves.to_arrays()}
+def choose_leaf_models(models, nodes):
+    """Linear models of some nodes, in the order of these nodes.
 
+    Parameters
+    ----------
+    models : dict of str to ndarray
+        ``leaf_ptr``, ``leaf_feature``, ``leaf_weight``, ``leaf_intercept``.
+    nodes : ndarray of int
+        Positions in ``models``.
 
+    Returns
+    -------
+    models : dict of str to ndarray
+    """
+    lengths = np.diff(models["leaf_ptr"])[nodes]
+    pointer = np.concatenate([[0], np.cumsum(lengths)])
+    terms = np.repeat(models["leaf_ptr"][nodes] - pointer[:-1], lengths) + np.arange(pointer[-1])
+    return {
+        "leaf_ptr": pointer,
+        "leaf_feature": models["leaf_feature"][terms],
+        "leaf_weight": models["leaf_weight"][terms],
+        "leaf_intercept": models["leaf_intercept"][nodes],
+    }

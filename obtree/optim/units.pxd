@@ -21,7 +21,7 @@ cdef class Units:
     cdef double* origin               # (n_features)
     cdef double* scale                # (n_features); 0 for constant columns
     cdef float* zeros                 # (n_features)
-    cdef Columns complete             # those that vary and that no training row lacks
+    cdef Columns complete             # those that no training row lacks
     cdef Workspace memory
 
     cdef int take_columns(self, Columns* columns, Workspace memory) except -1

@@ -92,8 +92,11 @@ cdef class Units:
 
     cdef void _list(self, Columns* columns, const char* lacking) noexcept nogil:
         cdef idx_t j, n = 0
+        cdef bint all_columns = not self.has_missing
+        # Constant columns do no harm, their scale being zero, and rows are then read as they
+        # lie, several values at a time.
         for j in range(self.n_features):
-            if self.scale[j] > 0.0 and not lacking[j]:
+            if all_columns or (self.scale[j] > 0.0 and not lacking[j]):
                 columns.feature[n] = <feature_t>j
                 columns.origin[n] = <float>self.origin[j]
                 columns.scale[n] = <float>self.scale[j]
@@ -118,9 +121,12 @@ cdef class Units:
         """Write the columns of n rows, in their units, `stride` apart (OUT n * stride)."""
         cdef idx_t p, k
         cdef float* line
+        cdef const feature_t* feature = columns.feature
+        if columns.n == self.n_features:
+            feature = NULL
         for p in range(n):
             line = out + p * columns.stride
-            kernels().centre_row(self.x + rows[p] * self.n_features, columns.feature, columns.n,
+            kernels().centre_row(self.x + rows[p] * self.n_features, feature, columns.n,
                                  columns.origin, self.zeros, columns.scale, line)
             for k in range(columns.n, columns.stride):
                 line[k] = 0.0

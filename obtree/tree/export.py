@@ -37,6 +37,9 @@ def export_text(tree, feature_names=None, class_names=None, max_depth=10, decima
         0.71*width - 0.70*height <= 1.30
         |-- yes: class b (n=50, 0.96)
         `-- no: ...
+
+    After a leaf that is linear stands its model: the sum, intercept last, of each output of a
+    regression, or the features of which a softmax makes the probabilities.
     """
     estimator = None if isinstance(tree, Tree) else tree
     if estimator is not None:
@@ -70,6 +73,8 @@ def export_text(tree, feature_names=None, class_names=None, max_depth=10, decima
         node, depth, lead, indent = stack.pop()
         if tree.children_left[node] < 0:
             text = _describe_leaf(tree, node, class_names if is_classifier else None, decimals)
+            if tree.has_linear_leaves and tree.leaf_ptr[node] < tree.leaf_ptr[node + 1]:
+                text += ": " + _describe_model(tree, node, feature_names, decimals, max_terms)
         elif depth >= limit:
             text = f"... (n={tree.n_node_samples[node]})"
         else:
@@ -133,3 +138,23 @@ def _describe_leaf(tree, node, class_names, decimals):
     share = ", ".join(f"{value[k, c]:.{decimals}f}" for k, c in enumerate(best))
     names = ", ".join(str(class_names[c]) for c in best)
     return f"class {names} ({count}, {share})"
+
+
+def _describe_model(tree, node, feature_names, decimals, max_terms):
+    terms = slice(tree.leaf_ptr[node], tree.leaf_ptr[node + 1])
+    names = [str(feature_names[j]) for j in tree.leaf_feature[terms]]
+    weight, intercept = tree.leaf_weight[terms], tree.leaf_intercept[node]
+    if tree.max_n_classes == 1:
+        sums = []
+        for output in range(tree.n_outputs):
+            text = _describe_sum(names, weight[:, output], decimals, max_terms)
+            sign = "-" if intercept[output] < 0 else "+"
+            sums.append(f"{text} {sign} {abs(intercept[output]):.{decimals}f}")
+        return ", ".join(sums)
+    # Only differences between classes matter.
+    spread = np.ptp(weight, axis=1)
+    shown = np.sort(np.argsort(-spread, kind="stable")[:max_terms])
+    listed = [names[k] for k in shown]
+    if len(shown) < len(names):
+        listed.append(f"({len(names) - len(shown)} smaller terms)")
+    return f"softmax of {', '.join(listed)}"

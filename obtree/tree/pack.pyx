@@ -5,8 +5,8 @@ weight 1. The threshold is rounded *down* to float32, so that x <= threshold kee
 truth for every float32 x, and kept as an integer key of the same order (core/simd/kernels.h);
 child and feature share one word. *Wide*: 16 bytes a node, with a float64 threshold; it
 serves whenever one tree exceeds what the narrow layout can hold (bits for children and
-features, leaf vectors). *Oblique*: 32 bytes a node with the first of any number of terms;
-the others are beside it (terms.py).
+features, leaf vectors) or has linear leaves, which read the row as it is. *Oblique*: 32 bytes
+a node with the first of any number of terms; the others are beside it (terms.py).
 
 All keep the two children of a node in neighbouring slots, and a few generations of a
 family close together, so that a walk touches few cache lines. Slot 0 of a tree is
@@ -30,6 +30,7 @@ from obtree.core.dispatch cimport (
     obtree_make_key,
 )
 from obtree.core.types cimport idx_t
+from obtree.tree.leaf_model cimport LeafModels
 
 from obtree.tree.terms import PADDING, TERM, is_general, lay_terms
 
@@ -125,10 +126,28 @@ def has_unit_terms(tree):
 def fits_narrow(tree, shift):
     """Whether a tree of unit terms can use the narrow layout."""
     return (
-        tree.n_features <= MAX_NARROW_FEATURES
+        not tree.has_linear_leaves
+        and tree.n_features <= MAX_NARROW_FEATURES
         and tree.node_count < 1 << (32 - shift)
         and max(tree.n_leaves, tree.value.shape[2]) < 1 << NUMBER_BITS
     )
+
+
+def check_models(t, tree):
+    """Refuse linear leaves that would be read outside their arrays."""
+    ptr, feature = tree.leaf_ptr, tree.leaf_feature
+    n_values = tree.value[0].size
+    if (
+        ptr.shape != (tree.node_count + 1,)
+        or tree.leaf_weight.shape != (len(feature), n_values)
+        or tree.leaf_intercept.shape != (tree.node_count, n_values)
+        or ptr[0] != 0
+        or ptr[tree.node_count] != len(feature)
+        or (np.diff(ptr) < 0).any()
+    ):
+        raise ValueError(f"tree {t}: the arrays of its linear leaves disagree")
+    if feature.min() < 0 or feature.max() >= tree.n_features:
+        raise ValueError(f"tree {t}: leaf_feature is out of range")
 
 
 def count_sure_steps(tree, depth):
@@ -161,6 +180,8 @@ cdef class PackedForest:
             fits_narrow(tree, self.view.shift) for tree in trees
         )
         self._allocate(trees)
+        if any(tree.has_linear_leaves for tree in trees):
+            self._share_models(trees)
 
         longest = max(tree.node_count for tree in trees)
         scratch = np.empty((3, longest), dtype=np.int32)
@@ -231,6 +252,30 @@ cdef class PackedForest:
         if any(tree.lower_threshold is not None for tree in trees):
             self._lower = np.full(self._start[len(trees)], -np.inf)
             self.view.lower = &self._lower[0]
+
+    def _share_models(self, trees):
+        """The arrays of linear leaves are used where they are; the trees keep them alive."""
+        cdef const int64_t[::1] ptr
+        cdef const int32_t[::1] feature
+        cdef const double[:, ::1] weight, intercept
+        cdef const int64_t[::1] n_classes = trees[0].n_classes
+        cdef unsigned char[::1] memory = np.zeros(len(trees) * sizeof(LeafModels), dtype=np.uint8)
+        cdef LeafModels* models = <LeafModels*>&memory[0]
+        cdef idx_t t
+        for t in range(len(trees)):
+            tree = trees[t]
+            if not tree.has_linear_leaves:
+                continue
+            check_models(t, tree)
+            ptr, feature = tree.leaf_ptr, tree.leaf_feature
+            weight, intercept = tree.leaf_weight, tree.leaf_intercept
+            models[t].ptr = &ptr[0]
+            models[t].feature = &feature[0]
+            models[t].weight = &weight[0, 0]
+            models[t].intercept = &intercept[0, 0]
+        self._models = (np.asarray(memory), list(trees))
+        self.view.models = models
+        self.view.n_classes = &n_classes[0]
 
     cdef int _pack_tree(self, tree, idx_t t, int32_t[::1] position, int32_t[::1] depth,
                         int32_t[::1] stack, list vectors) except -1:

@@ -19,7 +19,16 @@ from obtree.core.dispatch cimport (
     kernels,
 )
 from obtree.core.types cimport X_t, idx_t
-from obtree.tree.pack cimport PackedForest, PackedView, read_leaf
+from obtree.tree.pack cimport PackedForest, PackedView
+from obtree.tree.reduce cimport (
+    ADD_VALUES,
+    ADD_VOTES,
+    NAME_LEAVES,
+    Task,
+    finish_rows,
+    reduce_linear,
+    reduce_tree,
+)
 from obtree.tree.rows cimport (
     LANES,
     RowView,
@@ -145,6 +154,7 @@ cdef class Predictor:
         task.n_outputs = forest.n_outputs
         task.n_classes = forest.max_n_classes
         task.votes = NULL
+        task.floor = 0.0
         vectors = forest.vectors
         if combine == "product":
             if self._logarithms is None:
@@ -153,6 +163,7 @@ cdef class Predictor:
             task.pure_hit = 0.0
             task.pure_miss = np.log(PROBABILITY_FLOOR)
             task.divisor = 1.0
+            task.floor = PROBABILITY_FLOOR
         elif combine == "vote":
             if self._votes is None:
                 shape = (-1, forest.n_outputs, forest.max_n_classes)
@@ -166,7 +177,7 @@ cdef class Predictor:
         """Route the rows, in this thread or in several."""
         cdef PackedView* view = &self._forest.view
         cdef idx_t n_rows = rows.view.n_rows
-        cdef idx_t block_rows, n_blocks, x_size, lists_size, n_workers
+        cdef idx_t block_rows, n_blocks, x_size, lists_size, scores_size, n_workers
         if n_threads < 1:
             raise ValueError(f"n_threads is {n_threads}; expected at least 1")
         if n_rows == 0:
@@ -177,13 +188,17 @@ cdef class Predictor:
         # One buffer of 32-bit items, a slice per worker, slices on separate cache lines.
         x_size = (block_rows * view.n_features + 15) // 16 * 16
         lists_size = (4 * block_rows + 3 * LANES + 15) // 16 * 16
-        cdef cnp.npy_intp size = n_workers * (x_size + lists_size)
+        scores_size = 0
+        if view.models != NULL:
+            scores_size = (2 * view.n_values + 15) // 16 * 16
+        cdef cnp.npy_intp size = n_workers * (x_size + lists_size + scores_size)
         cdef cnp.ndarray buffer = cnp.PyArray_EMPTY(1, &size, cnp.NPY_UINT32, 0)
         cdef uint32_t* base = <uint32_t*>cnp.PyArray_DATA(buffer)
         cdef idx_t k
         for k in range(n_workers):
             prepare_block(
-                &rows.view, get_layout(view), x_size, base + k * (x_size + lists_size)
+                &rows.view, get_layout(view), x_size,
+                base + k * (x_size + lists_size + scores_size),
             )
         cdef Job job
         job.view = view
@@ -191,7 +206,8 @@ cdef class Predictor:
         job.task = task
         job.base = base
         job.x_size = x_size
-        job.worker_size = x_size + lists_size
+        job.lists_size = lists_size
+        job.worker_size = x_size + lists_size + scores_size
         job.block_rows = block_rows
         job.n_blocks = n_blocks
         job.n_workers = n_workers
@@ -209,6 +225,7 @@ cdef struct Job:
     const Task* task
     uint32_t* base                # SCRATCH: n_workers * worker_size items
     idx_t x_size
+    idx_t lists_size
     idx_t worker_size
     idx_t block_rows
     idx_t n_blocks
@@ -296,7 +313,11 @@ cdef void run_block(const Job* job, idx_t block, idx_t worker) noexcept nogil:
                 view.wide_nodes + view.start[t], <const X_t*>x, n, view.n_features,
                 view.n_sure[t], found, lists,
             )
-        reduce_tree(view, task, t, start, n, found)
+        if view.models != NULL and view.models[t].ptr != NULL and task.reduction != NAME_LEAVES:
+            reduce_linear(view, task, t, <const X_t*>x, start, n, found,
+                          <double*>(x + job.x_size + job.lists_size))
+        else:
+            reduce_tree(view, task, t, start, n, found)
     clear_block(rows, start, end, layout, x)
     finish_rows(view, task, start, end)
 
@@ -332,51 +353,3 @@ cdef void walk_planes(const PackedView* view, idx_t t, const X_t* x, idx_t n,
         lower = view.lower + view.start[t]
     kernels().traverse_forms(view.plane_nodes + view.start[t], view.terms + t, lower, x, n,
                              view.n_features, found)
-
-
-cdef void reduce_tree(const PackedView* view, const Task* task, idx_t t, idx_t start, idx_t n,
-                      const uint32_t* found) noexcept nogil:
-    """Add what the leaves of one tree hold to rows start:start + n of the result."""
-    cdef idx_t first = view.start[t]
-    cdef idx_t n_values = view.n_values
-    cdef idx_t r, k, number
-    cdef const double* vectors
-    cdef const int32_t* votes
-    cdef double* out
-    if task.reduction == NAME_LEAVES:
-        for r in range(n):
-            task.leaves[(start + r) * view.n_trees + t] = view.node_id[first + found[r]]
-        return
-    out = task.out + start * n_values
-    vectors = task.vectors + view.vector_start[t] * n_values
-    if task.reduction == ADD_VOTES:
-        votes = task.votes + view.vector_start[t] * task.n_outputs
-        for r in range(n):
-            if read_leaf(view, first + found[r], &number):
-                for k in range(task.n_outputs):
-                    out[k * task.n_classes + votes[number * task.n_outputs + k]] += 1.0
-            else:
-                out[number] += 1.0
-            out += n_values
-        return
-    for r in range(n):
-        if read_leaf(view, first + found[r], &number):
-            for k in range(n_values):
-                out[k] += vectors[number * n_values + k]
-        else:
-            if task.pure_miss != 0.0:
-                for k in range(n_values):
-                    if k != number:
-                        out[k] += task.pure_miss
-            out[number] += task.pure_hit
-        out += n_values
-
-
-cdef void finish_rows(const PackedView* view, const Task* task, idx_t start,
-                      idx_t end) noexcept nogil:
-    """Turn sums into means."""
-    cdef idx_t k
-    if task.reduction == NAME_LEAVES or task.divisor == 1.0:
-        return
-    for k in range(start * view.n_values, end * view.n_values):
-        task.out[k] /= task.divisor

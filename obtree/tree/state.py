@@ -9,11 +9,11 @@ stack nor time (links are followed by doubling).
 import numpy as np
 
 from obtree.tree.path import compute_depths
-from obtree.tree.tree import FIELDS, OPTIONAL_FIELDS, Tree
+from obtree.tree.tree import FIELDS, LEAF_FIELDS, OPTIONAL_FIELDS, Tree
 
-# 1: the arrays every tree has. 2: those and some of the optional ones. A tree that can be
-# written in the older format is, so that older versions read it.
-FORMATS = (1, 2)
+# 1: the arrays every tree has. 2: those and some of the optional ones. 3: linear leaves as well.
+# A tree that can be written in an older format is, so that older versions read it.
+FORMATS = (1, 2, 3)
 
 # The packed form of a tree counts nodes and features with 31 bits.
 MAX_COUNT = 2**31 - 64
@@ -43,7 +43,8 @@ def tree_to_state(tree):
         ``format``, ``n_features`` and the array attributes of `Tree` that are not None.
     """
     names = [name for name in OPTIONAL_FIELDS if getattr(tree, name) is not None]
-    state = {"format": FORMATS[bool(names)], "n_features": tree.n_features}
+    number = 3 if tree.has_linear_leaves else 2 if names else 1
+    state = {"format": number, "n_features": tree.n_features}
     state.update((name, np.asarray(getattr(tree, name))) for name in (*FIELDS, *names))
     return state
 
@@ -71,7 +72,11 @@ def tree_from_state(state):
         raise ValueError("a tree state must hold 'format'")
     if not _is_integer(state["format"]) or state["format"] not in FORMATS:
         raise ValueError(f"format is {state['format']!r}; this version reads formats {FORMATS}")
-    optional = OPTIONAL_FIELDS.keys() & state.keys() if state["format"] > 1 else set()
+    optional = set()
+    if state["format"] > 1:
+        optional = OPTIONAL_FIELDS.keys() & state.keys() - set(LEAF_FIELDS)
+    if state["format"] > 2:
+        optional |= set(LEAF_FIELDS)
     expected = {"format", "n_features", *FIELDS, *optional}
     if state.keys() != expected:
         wrong = sorted(str(name) for name in state.keys() ^ expected)
@@ -88,6 +93,8 @@ def tree_from_state(state):
     _check_values(arrays)
     _check_children(arrays)
     _check_terms(arrays, int(n_features))
+    if "leaf_ptr" in arrays:
+        _check_leaves(arrays, int(n_features))
     return Tree.from_arrays(n_features=n_features, **arrays)
 
 
@@ -100,7 +107,7 @@ def _check_type(name, array, dtype):
         raise ValueError(f"{name} must be an array, got {type(array).__name__}")
     if array.dtype.newbyteorder("=") != np.dtype(dtype):
         raise ValueError(f"{name} has dtype {array.dtype}; expected {np.dtype(dtype)}")
-    n_dimensions = 3 if name == "value" else 1
+    n_dimensions = {"value": 3, "leaf_weight": 2, "leaf_intercept": 2}.get(name, 1)
     if array.ndim != n_dimensions:
         raise ValueError(f"{name} has {array.ndim} dimensions; expected {n_dimensions}")
 
@@ -131,6 +138,15 @@ def _check_lengths(state):
             f"n_classes runs from {n_classes.min()} to {n_classes.max()}; expected at least 1 "
             f"and the largest to be {max_n_classes}, as in value"
         )
+    if "leaf_ptr" in state:
+        _check_length("leaf_ptr", state["leaf_ptr"], n_nodes + 1)
+        rows = {"leaf_weight": state["leaf_feature"].shape[0], "leaf_intercept": n_nodes}
+        for name, length in rows.items():
+            if state[name].shape != (length, n_outputs * max_n_classes):
+                raise ValueError(
+                    f"{name} has shape {state[name].shape}; expected "
+                    f"{(length, n_outputs * max_n_classes)}"
+                )
 
 
 def _check_length(name, array, length):
@@ -189,12 +205,35 @@ def _check_children(arrays):
         raise ValueError("children_left and children_right hold a cycle")
 
 
+def _check_ranges(name, ptr, n_terms):
+    """Every node has its terms, one range after the other."""
+    if ptr[0] != 0 or ptr[-1] != n_terms:
+        raise ValueError(f"{name} must run from 0 to the {n_terms} terms")
+    if (ptr[1:] < ptr[:-1]).any():
+        raise ValueError(f"{name} must not decrease")
+
+
+def _check_leaves(arrays, n_features):
+    """Linear models stand at leaves and speak of features and classes that exist."""
+    feature = arrays["leaf_feature"]
+    _check_ranges("leaf_ptr", arrays["leaf_ptr"], feature.shape[0])
+    if (np.diff(arrays["leaf_ptr"])[arrays["children_left"] != -1] > 0).any():
+        raise ValueError("leaf_ptr must give terms to leaves only")
+    if (feature < 0).any() or (feature >= n_features).any():
+        raise ValueError(f"leaf_feature must be in 0..{n_features - 1}")
+    _, n_outputs, max_n_classes = arrays["value"].shape
+    for name in ("leaf_weight", "leaf_intercept"):
+        if not np.isfinite(arrays[name]).all():
+            raise ValueError(f"{name} must be finite")
+        by_output = arrays[name].reshape(-1, n_outputs, max_n_classes)
+        for output, n in enumerate(arrays["n_classes"]):
+            if by_output[:, output, n:].any():
+                raise ValueError(f"{name} of output {output} goes beyond its n_classes = {n}")
+
+
 def _check_terms(arrays, n_features):
     term_ptr, term_feature = arrays["term_ptr"], arrays["term_feature"]
-    if term_ptr[0] != 0 or term_ptr[-1] != term_feature.shape[0]:
-        raise ValueError(f"term_ptr must run from 0 to the {term_feature.shape[0]} terms")
-    if (term_ptr[1:] < term_ptr[:-1]).any():
-        raise ValueError("term_ptr must not decrease")
+    _check_ranges("term_ptr", term_ptr, term_feature.shape[0])
     internal = arrays["children_left"] != -1
     if ((np.diff(term_ptr) > 0) != internal).any():
         raise ValueError("term_ptr must give terms to every internal node and none to leaves")

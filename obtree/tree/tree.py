@@ -24,7 +24,14 @@ OPTIONAL_FIELDS = {
     "term_partner": np.int32,
     "lower_threshold": np.float64,
     "term_share": np.float32,
+    "leaf_ptr": np.int64,
+    "leaf_feature": np.int32,
+    "leaf_weight": np.float64,
+    "leaf_intercept": np.float64,
 }
+
+# Those of linear leaves: a tree has all of them or none.
+LEAF_FIELDS = ("leaf_ptr", "leaf_feature", "leaf_weight", "leaf_intercept")
 
 
 class Tree:
@@ -46,6 +53,17 @@ class Tree:
     ``term_weight[k] * (x[term_feature[k]] * x[term_partner[k]])``. Where ``lower_threshold[i]``
     is finite, a row goes left only if the sum also exceeds it: when
     ``lower_threshold[i] < sum <= threshold[i]``.
+
+    A row gets ``value[i]`` of the leaf ``i`` that it reaches, unless the leaf is linear and has
+    terms ``k`` in ``leaf_ptr[i]:leaf_ptr[i + 1]``. Then the numbers ::
+
+        leaf_intercept[i] + sum(leaf_weight[k] * x[leaf_feature[k]])
+
+    are the predictions of regression, one for each output, or the scores of the classes, which a
+    softmax for each output turns into probabilities. The intercept comes first and the terms
+    are added in their order; a single output is summed like a split, and then added to the
+    intercept. Where such a number is not finite, above all when the row lacks one of the
+    features, the row gets ``value[i]`` after all.
 
     The arrays are read-only. Make trees with :meth:`from_arrays`, or from untrusted data
     with :func:`obtree.tree.state.tree_from_state`.
@@ -74,6 +92,14 @@ class Tree:
         What part of its node's split each term accounts for, used for importances: the size of
         its weight times the spread of its values in the node, as a share of the node's total.
         None when every node has one term.
+    leaf_ptr : int64 (n_nodes + 1,) or None
+        Where the terms of linear leaves begin. None, as the next three, when all leaves are
+        constant.
+    leaf_feature : int32 (n_leaf_terms,) or None
+    leaf_weight : float64 (n_leaf_terms, n_outputs * max_n_classes) or None
+        Zero beyond the classes of an output.
+    leaf_intercept : float64 (n_nodes, n_outputs * max_n_classes) or None
+        Read at leaves that have terms only.
     n_features, n_outputs : int
     n_classes : int64 (n_outputs,)
         Classes of each output; 1 in regression.
@@ -98,6 +124,9 @@ class Tree:
         wrong = (arrays.keys() - OPTIONAL_FIELDS.keys()) ^ FIELDS.keys()
         if wrong:
             raise TypeError(f"missing or unexpected arrays: {', '.join(sorted(wrong))}")
+        given = [name for name in LEAF_FIELDS if arrays.get(name) is not None]
+        if given and len(given) < len(LEAF_FIELDS):
+            raise TypeError(f"linear leaves need all of {', '.join(LEAF_FIELDS)}, got {given}")
         tree = cls.__new__(cls)
         tree.n_features = int(n_features)
         for name, dtype in (FIELDS | OPTIONAL_FIELDS).items():
@@ -122,6 +151,9 @@ class Tree:
             self.lower_threshold = None
         if self.term_share is not None and (np.diff(self.term_ptr) <= 1).all():
             self.term_share = None
+        if self.leaf_feature is not None and not self.leaf_feature.size:
+            for name in LEAF_FIELDS:
+                setattr(self, name, None)
 
     def __reduce__(self):
         from obtree.tree.state import tree_from_state, tree_to_state
@@ -152,6 +184,11 @@ class Tree:
         return int(np.count_nonzero(self.children_left < 0))
 
     @property
+    def has_linear_leaves(self):
+        """Whether some leaf predicts by a linear model."""
+        return self.leaf_ptr is not None
+
+    @property
     def max_depth(self):
         """Depth of the deepest leaf; 0 when the root is a leaf."""
         return int(self.compute_depths().max())
@@ -174,7 +211,7 @@ class Tree:
         return compute_depths(self.children_left, self.children_right)
 
     def predict(self, X):
-        """Values of the leaves that the rows of X reach.
+        """What the leaves that the rows of X reach predict.
 
         Parameters
         ----------

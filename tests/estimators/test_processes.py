@@ -132,8 +132,8 @@ INTERRUPTED = textwrap.dedent(
     forest = ObliqueForestClassifier(3, n_jobs=2, random_state=0).fit(X[:500], y[:500])
     before = forest.predict(X[:500])
     forest.set_params(n_estimators=100000)
-    print("ready", flush=True)
     try:
+        print("ready", flush=True)
         forest.fit(X, y)
     except KeyboardInterrupt:
         assert (forest.predict(X[:500]) == before).all()

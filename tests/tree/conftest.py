@@ -17,6 +17,7 @@ def _make_tree(
     chain=False,
     products=False,
     intervals=False,
+    linear=False,
 ):
     """A random tree whose thresholds lie on, next to and between values of X.
 
@@ -92,6 +93,21 @@ def _make_tree(
         pure = rng.random(n_nodes) < {"mixed": 0.5, "pure": 1.0}[values]
         value[pure, k] = 0.0
         value[pure, k, rng.integers(0, n, pure.sum())] = 1.0
+    leaves = {}
+    if linear:
+        n_leaf_terms = np.where(np.array(left)[old] < 0, rng.integers(0, 20, n_nodes), 0)
+        shape = (n_leaf_terms.sum(), len(n_classes), width)
+        leaves = {
+            "leaf_ptr": np.concatenate([[0], np.cumsum(n_leaf_terms)]),
+            "leaf_feature": rng.integers(0, n_features, shape[0]),
+            "leaf_weight": rng.choice([0.0, 1.0, 1e-30, 1e3], shape) * rng.normal(size=shape),
+            "leaf_intercept": rng.normal(size=(n_nodes, *shape[1:])),
+        }
+        for k, n in enumerate(n_classes):
+            leaves["leaf_weight"][:, k, n:] = 0.0
+            leaves["leaf_intercept"][:, k, n:] = 0.0
+        for name in ("leaf_weight", "leaf_intercept"):
+            leaves[name] = leaves[name].reshape(len(leaves[name]), -1)
     ordered = [terms[i] for i in old]
     flat = [term for node in ordered for term in node]
     return Tree.from_arrays(
@@ -110,6 +126,7 @@ def _make_tree(
         weighted_n_node_samples=rng.random(n_nodes) * 10,
         value=value,
         n_classes=n_classes,
+        **leaves,
     )
 
 
@@ -157,6 +174,34 @@ def _route(tree, X):
     return leaves
 
 
+def _predict(tree, X):
+    """What each row gets: the value of its leaf, or what the leaf's model says."""
+    values = tree.value[_route(tree, X)]
+    if not tree.has_linear_leaves:
+        return values
+    with np.errstate(all="ignore"):
+        for i, (row, node) in enumerate(zip(X, _route(tree, X), strict=True)):
+            terms = slice(tree.leaf_ptr[node], tree.leaf_ptr[node + 1])
+            x = row[tree.leaf_feature[terms]].astype(np.float64)
+            if not x.size:
+                continue
+            if values[0].size == 1:
+                scores = tree.leaf_intercept[node] + _project(tree.leaf_weight[terms, 0], x)
+            else:
+                scores = tree.leaf_intercept[node].copy()
+                for weight, number in zip(tree.leaf_weight[terms], x, strict=True):
+                    scores += weight * number
+            if not np.isfinite(scores).all():
+                continue
+            scores = scores.reshape(values[i].shape)
+            if tree.max_n_classes > 1:
+                for k, n in enumerate(tree.n_classes):
+                    e = np.exp(scores[k, :n] - scores[k, :n].max())
+                    scores[k, :n] = e / e.sum()
+            values[i] = scores
+    return values
+
+
 @pytest.fixture(scope="session")
 def make_tree():
     return _make_tree
@@ -170,3 +215,8 @@ def make_rows():
 @pytest.fixture(scope="session")
 def route():
     return _route
+
+
+@pytest.fixture(scope="session")
+def predict_slowly():
+    return _predict

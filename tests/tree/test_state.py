@@ -148,7 +148,8 @@ def detach_cycle(state):
 
 CORRUPTIONS = [
     ("format", lambda state: state.pop("format")),
-    ("format", replace("format", 3)),
+    ("format", replace("format", 4)),
+    ("leaf_ptr", replace("format", 3)),
     ("format", replace("format", "1")),
     ("format", replace("format", True)),
     ("format", replace("format", None)),
@@ -242,13 +243,15 @@ def test_corrupt_states_are_refused(field, corrupt):
         tree_from_state(state)
 
 
+SPLIT_FIELDS = ("term_partner", "lower_threshold", "term_share")
+
 RICH_CORRUPTIONS = [
     ("term_partner", replace("format", 1)),
-    *[(name, replace(name, None)) for name in OPTIONAL_FIELDS],
-    *[(name, replace(name, lambda a: a.astype(np.float16))) for name in OPTIONAL_FIELDS],
-    *[(name, replace(name, lambda a: a[None])) for name in OPTIONAL_FIELDS],
-    *[(name, replace(name, lambda a: a[:-1])) for name in OPTIONAL_FIELDS],
-    *[(name, replace(name, lambda a: np.append(a, a[:1]))) for name in OPTIONAL_FIELDS],
+    *[(name, replace(name, None)) for name in SPLIT_FIELDS],
+    *[(name, replace(name, lambda a: a.astype(np.float16))) for name in SPLIT_FIELDS],
+    *[(name, replace(name, lambda a: a[None])) for name in SPLIT_FIELDS],
+    *[(name, replace(name, lambda a: a[:-1])) for name in SPLIT_FIELDS],
+    *[(name, replace(name, lambda a: np.append(a, a[:1]))) for name in SPLIT_FIELDS],
     ("term_partner", put("term_partner", 0, 3)),
     ("term_partner", put("term_partner", 0, -2)),
     ("term_partner", put("term_partner", 2, -(2**31))),
@@ -289,7 +292,7 @@ def test_arrays_that_say_nothing_are_dropped():
     assert tree.lower_threshold is None
     assert tree.term_share is not None
     plain = tree_from_state(make_state())
-    assert [getattr(plain, name) for name in OPTIONAL_FIELDS] == [None] * 3
+    assert [getattr(plain, name) for name in OPTIONAL_FIELDS] == [None] * 7
     assert tree_to_state(plain)["format"] == 1
 
 

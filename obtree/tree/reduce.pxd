@@ -1,0 +1,113 @@
+# What becomes of the leaves that rows reach: their values are added up, or their numbers noted.
+
+from libc.math cimport log
+from libc.stdint cimport int32_t, int64_t, uint32_t
+
+from obtree.core.types cimport X_t, idx_t
+from obtree.tree.leaf_model cimport LeafModels, predict_leaf
+from obtree.tree.pack cimport PackedView, read_leaf
+
+# What a block does with the leaves its rows reach.
+cdef enum Reduction:
+    ADD_VALUES                    # add the leaf's values
+    ADD_VOTES                     # add 1 to the class with the largest value
+    NAME_LEAVES                   # write the leaf's node number
+
+
+cdef struct Task:
+    Reduction reduction
+    double pure_hit               # what a pure leaf adds to its class
+    double pure_miss              # ... and to the others
+    double divisor
+    const double* vectors         # (n_vectors, n_values): values of the other leaves
+    const int32_t* votes          # (n_vectors, n_outputs): their classes, when voting
+    idx_t n_outputs
+    idx_t n_classes
+    double floor                  # smallest probability, when logarithms are added; else 0
+    double* out                   # (n_rows, n_values), zeroed
+    int64_t* leaves               # (n_rows, n_trees)
+
+
+cdef inline void reduce_tree(const PackedView* view, const Task* task, idx_t t, idx_t start,
+                             idx_t n, const uint32_t* found) noexcept nogil:
+    """Add what the leaves of one tree hold to rows start:start + n of the result."""
+    cdef idx_t first = view.start[t]
+    cdef idx_t n_values = view.n_values
+    cdef idx_t r, k, number
+    cdef const double* vectors
+    cdef const int32_t* votes
+    cdef double* out
+    if task.reduction == NAME_LEAVES:
+        for r in range(n):
+            task.leaves[(start + r) * view.n_trees + t] = view.node_id[first + found[r]]
+        return
+    out = task.out + start * n_values
+    vectors = task.vectors + view.vector_start[t] * n_values
+    if task.reduction == ADD_VOTES:
+        votes = task.votes + view.vector_start[t] * task.n_outputs
+        for r in range(n):
+            if read_leaf(view, first + found[r], &number):
+                for k in range(task.n_outputs):
+                    out[k * task.n_classes + votes[number * task.n_outputs + k]] += 1.0
+            else:
+                out[number] += 1.0
+            out += n_values
+        return
+    for r in range(n):
+        if read_leaf(view, first + found[r], &number):
+            for k in range(n_values):
+                out[k] += vectors[number * n_values + k]
+        else:
+            if task.pure_miss != 0.0:
+                for k in range(n_values):
+                    if k != number:
+                        out[k] += task.pure_miss
+            out[number] += task.pure_hit
+        out += n_values
+
+
+cdef inline void reduce_linear(const PackedView* view, const Task* task, idx_t t, const X_t* x,
+                               idx_t start, idx_t n, const uint32_t* found,
+                               double* scratch) noexcept nogil:
+    """The same for a tree with linear leaves.
+
+    Parameters
+    ----------
+    x : IN (n, n_features)
+        The rows.
+    scratch : (n_values,)
+    """
+    cdef const LeafModels* models = view.models + t
+    cdef idx_t n_values = view.n_values
+    cdef idx_t r, k, c, best
+    cdef double* out = task.out + start * n_values
+    for r in range(n):
+        if not predict_leaf(
+            models, view.node_id[view.start[t] + found[r]], view.n_classes, task.n_outputs,
+            task.n_classes, x + r * view.n_features, scratch,
+        ):
+            reduce_tree(view, task, t, start + r, 1, found + r)
+        elif task.reduction == ADD_VOTES:
+            for k in range(task.n_outputs):
+                best = k * task.n_classes
+                for c in range(best + 1, (k + 1) * task.n_classes):
+                    if scratch[c] > scratch[best]:
+                        best = c
+                out[best] += 1.0
+        elif task.floor > 0.0:
+            for k in range(n_values):
+                out[k] += log(max(scratch[k], task.floor))
+        else:
+            for k in range(n_values):
+                out[k] += scratch[k]
+        out += n_values
+
+
+cdef inline void finish_rows(const PackedView* view, const Task* task, idx_t start,
+                             idx_t end) noexcept nogil:
+    """Turn sums into means."""
+    cdef idx_t k
+    if task.reduction == NAME_LEAVES or task.divisor == 1.0:
+        return
+    for k in range(start * view.n_values, end * view.n_values):
+        task.out[k] /= task.divisor
