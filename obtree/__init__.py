@@ -39,6 +39,7 @@ from obtree.estimators import (  # noqa: E402
     TAOTreeRegressor,
     load_model,
     save_model,
+    tao_path,
 )
 
 __version__ = version("obtree")
@@ -55,4 +56,5 @@ __all__ = [
     "__version__",
     "load_model",
     "save_model",
+    "tao_path",
 ]

@@ -7,6 +7,7 @@ from obtree.estimators.tao import (
     TAOForestRegressor,
     TAOTreeClassifier,
     TAOTreeRegressor,
+    tao_path,
 )
 from obtree.estimators.tree import ObliqueTreeClassifier, ObliqueTreeRegressor
 
@@ -21,4 +22,5 @@ __all__ = [
     "TAOTreeRegressor",
     "load_model",
     "save_model",
+    "tao_path",
 ]

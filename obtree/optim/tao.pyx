@@ -168,7 +168,8 @@ def choose_leaf_models(models, nodes):
     """
     lengths = np.diff(models["leaf_ptr"])[nodes]
     pointer = np.concatenate([[0], np.cumsum(lengths)])
-    terms = np.repeat(models["leaf_ptr"][nodes] - pointer[:-1], lengths) + np.arange(pointer[-1])
+    shift = models["leaf_ptr"][nodes] - pointer[:len(nodes)]
+    terms = np.repeat(shift, lengths) + np.arange(lengths.sum())
     return {
         "leaf_ptr": pointer,
         "leaf_feature": models["leaf_feature"][terms],
