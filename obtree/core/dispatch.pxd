@@ -124,6 +124,8 @@ cdef extern from "simd/kernels.h":
         void (*proximal_step)(float* w, float* squares, float* total, const float* gradient,
                               Py_ssize_t n, float rate, float shrink,
                               float decay) noexcept nogil
+        void (*guess_rows)(const float* x, Py_ssize_t n_columns, const int32_t* rows,
+                           Py_ssize_t n, const float* w, double* out) noexcept nogil
         void (*traverse_narrow)(const NarrowNode* nodes, const uint32_t* x, Py_ssize_t n_rows,
                                 Py_ssize_t n_features, int32_t shift, uint32_t mask,
                                 int32_t n_sure, int32_t has_missing, uint32_t* found,

@@ -21,6 +21,7 @@ from obtree.optim.leaf_fit cimport fit_leaf
 from obtree.optim.leaves cimport Leaves, LeafScratch
 from obtree.optim.moving_tree cimport MovingTree
 from obtree.optim.node_fit cimport NodeFit
+from obtree.optim.sides cimport find_sides, is_dense, lay_out
 from obtree.optim.units cimport Units
 
 cdef enum:
@@ -87,7 +88,7 @@ cdef class Alternation:
         self.l1 = l1
         self.seed = seed
         self.n_threads = n_threads
-        self.tree = MovingTree(problem, tree)
+        self.tree = MovingTree(problem, units, tree)
         n_nodes = self.tree.n_nodes
         self.leaves = Leaves(problem, units, n_nodes, linear, l1, ridge, LEAF_RATE, LEAF_EPOCHS)
         self._workers = []
@@ -184,6 +185,8 @@ cdef class Alternation:
             if self.units.scale[plane.feature[k]] > 0.0:
                 penalty += fabs(plane.weight[k]) / self.units.scale[plane.feature[k]]
         self.tree.penalty[node] = penalty
+        if self.tree.dense[node] != NULL:
+            self.tree.error[node] = lay_out(self.units, plane, self.tree.dense[node])
 
     # ---- one node -----------------------------------------------------------------------
 
@@ -241,6 +244,10 @@ cdef class Alternation:
         if fit.plane.n_terms == 0:
             for p in range(start, end):
                 self.projection[p] = 0.0
+        elif is_dense(self.units, &fit.plane):
+            find_sides(self.problem, &fit.plane, fit.dense,
+                       lay_out(self.units, &fit.plane, fit.dense), self.rows + start,
+                       end - start, self.projection + start)
         else:
             project_rows(&self.problem.view, &fit.plane, self.rows + start, end - start,
                          self.projection + start)

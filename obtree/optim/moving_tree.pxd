@@ -6,10 +6,12 @@ from obtree.core.memory cimport Workspace
 from obtree.core.types cimport idx_t, node_t, row_t
 from obtree.data.hyperplane cimport Hyperplane
 from obtree.optim.base cimport Problem
+from obtree.optim.units cimport Units
 
 
 cdef class MovingTree:
     cdef Problem problem
+    cdef Units units
     cdef Workspace memory
     cdef readonly idx_t n_nodes
     cdef readonly idx_t n_levels
@@ -19,6 +21,9 @@ cdef class MovingTree:
     cdef node_t* right
     cdef Hyperplane* plane            # (n_nodes) terms in ascending order of features
     cdef idx_t* room                  # (n_nodes) terms that a plane's blocks can hold
+    # A plane of many terms over all columns, in single precision, or NULL; see sides.pxd.
+    cdef float** dense                # (n_nodes)
+    cdef double* error                # (n_nodes)
     cdef double* penalty              # (n_nodes) l1 norm of a plane, in units
     cdef node_t* order                # (n_nodes) level after level
     cdef idx_t* level_start           # (n_levels + 1)

@@ -11,6 +11,8 @@ from obtree.core.types cimport feature_t, idx_t, node_t, row_t, w_t
 from obtree.data.hyperplane cimport Hyperplane, goes_left
 from obtree.data.project cimport project_rows
 from obtree.optim.base cimport Problem
+from obtree.optim.sides cimport find_sides, is_dense, lay_out
+from obtree.optim.units cimport Units
 
 
 def order_depth_first(left, right):
@@ -42,11 +44,12 @@ cdef class MovingTree:
     Parameters
     ----------
     problem : Problem
+    units : Units
     tree : Tree
         Without products of features and without intervals.
     """
 
-    def __init__(self, Problem problem, tree):
+    def __init__(self, Problem problem, Units units, tree):
         cdef idx_t i, n, old
         cdef node_t[::1] old_left = np.array(tree.children_left, dtype=np.int32)
         cdef node_t[::1] old_right = np.array(tree.children_right, dtype=np.int32)
@@ -60,6 +63,7 @@ cdef class MovingTree:
                 f"the start tree has {tree.n_features} features; expected {problem.n_features}"
             )
         self.problem = problem
+        self.units = units
         self.memory = Workspace()
         ids = order_depth_first(tree.children_left, tree.children_right)
         self.n_nodes = n = len(ids)
@@ -72,6 +76,9 @@ cdef class MovingTree:
         self.plane = <Hyperplane*>self.memory.take(n, sizeof(Hyperplane))
         memset(self.plane, 0, n * sizeof(Hyperplane))
         memset(self.room, 0, n * sizeof(idx_t))
+        self.error = <double*>self.memory.take(n, sizeof(double))
+        self.dense = <float**>self.memory.take(n, sizeof(float*))
+        memset(self.dense, 0, n * sizeof(float*))
         depth = np.zeros(n, dtype=np.int64)
         for i in range(n):
             self.penalty[i] = 0.0
@@ -113,10 +120,11 @@ cdef class MovingTree:
 
     def __dealloc__(self):
         cdef idx_t i
-        if self.plane != NULL:
+        if self.dense != NULL:
             for i in range(self.n_nodes):
                 free_block(self.plane[i].feature)
                 free_block(self.plane[i].weight)
+                free_block(self.dense[i])
 
     def to_arrays(self):
         """Children and planes as arrays, under the names that a Tree has."""
@@ -162,10 +170,21 @@ cdef class MovingTree:
         own.threshold = plane.threshold
         own.missing_left = plane.missing_left
         self.penalty[node] = penalty
+        if is_dense(self.units, own):
+            self.dense[node] = <float*>grow_block(self.dense[node], self.units.n_features,
+                                                  sizeof(float))
+            self.error[node] = lay_out(self.units, own, self.dense[node])
+        else:
+            free_block(self.dense[node])
+            self.dense[node] = NULL
         return 0
 
     cdef void project(self, node_t node, const row_t* rows, idx_t n, double* out) noexcept nogil:
-        """Projections of n rows on the node's plane (OUT n)."""
+        """Numbers on the sides of n rows: their projections, or nearly so (OUT n)."""
+        if self.dense[node] != NULL and n > 0:
+            find_sides(self.problem, &self.plane[node], self.dense[node], self.error[node], rows,
+                       n, out)
+            return
         if self.plane[node].n_terms == 0:
             memset(out, 0, n * sizeof(double))
             return

@@ -34,6 +34,7 @@ cdef class NodeFit:
     # What write_plane fills.
     cdef Hyperplane plane
     cdef double penalty
+    cdef float* dense                 # (n_features) scratch, see sides.pxd
 
     cdef bint fit(self, const Hyperplane* start, const row_t* rows, idx_t n_rows,
                   row_t* care, double* gain, idx_t n, RandState* rng) noexcept nogil

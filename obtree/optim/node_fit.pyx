@@ -60,6 +60,7 @@ cdef class NodeFit:
             self.residual = <double*>memory.take(p, sizeof(double))
         self.plane.feature = <feature_t*>memory.take(p, sizeof(feature_t))
         self.plane.weight = <w_t*>memory.take(p, sizeof(w_t))
+        self.dense = <float*>memory.take(p, sizeof(float))
         self.plane.partner = NULL
         self.plane.share = NULL
         self.plane.missing_left = False

@@ -20,6 +20,7 @@ cdef class Units:
     cdef bint has_missing
     cdef double* origin               # (n_features)
     cdef double* scale                # (n_features); 0 for constant columns
+    cdef double* reach                # (n_features) largest size of a value in any row
     cdef float* zeros                 # (n_features)
     cdef Columns complete             # those that no training row lacks
     cdef Workspace memory

@@ -9,6 +9,7 @@ mean.
 
 import numpy as np
 
+from libc.math cimport fabs
 from libc.string cimport memset
 
 from obtree.core.dispatch cimport kernels
@@ -47,7 +48,12 @@ cdef class Units:
         self.scale = <double*>self.memory.take(p, sizeof(double))
         self.zeros = <float*>self.memory.take(p, sizeof(float))
         memset(self.zeros, 0, p * sizeof(float))
+        self.reach = <double*>self.memory.take(p, sizeof(double))
+        memset(self.reach, 0, p * sizeof(double))
         with nogil:
+            for i in range(problem.n_train, problem.n_rows):
+                for j in range(p):
+                    self.reach[j] = max(self.reach[j], fabs(problem.x[i * p + j]))
             for i in range(problem.n_train):
                 row = problem.x + i * p
                 for j in range(p):
@@ -65,6 +71,7 @@ cdef class Units:
         for j in range(p):
             self.origin[j] = 0.0
             self.scale[j] = 0.0
+            self.reach[j] = max(self.reach[j], fabs(low[j]), fabs(high[j]))
             if not high[j] > low[j]:
                 continue
             total[j] /= weight[j]

@@ -51,6 +51,7 @@ const obtree_kernels OBTREE_JOIN(obtree_kernels_, OBTREE_TARGET) = {
     .centre_row = centre_row,
     .move_weights = move_weights,
     .proximal_step = proximal_step,
+    .guess_rows = guess_rows,
     .traverse_narrow = traverse_narrow,
     .traverse_wide = traverse_wide,
     .traverse_planes = traverse_planes,
