@@ -11,7 +11,7 @@ import dataclasses
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, is_classifier
+from sklearn.base import BaseEstimator, ClassifierMixin, is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from obtree.estimators.bagging import BaseForestModel
@@ -208,7 +208,7 @@ class BaseOptimised(BaseModel):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = not is_classifier(self)
+        tags.target_tags.multi_output = not isinstance(self, ClassifierMixin)
         return tags
 
 

@@ -198,7 +198,6 @@ cdef class Alternation:
         cdef node_t left = self.tree.left[node], right = self.tree.right[node]
         cdef idx_t start = self.start[node], end = self.end[node]
         cdef idx_t low = start, high = end, p, n_care = 0
-        cdef idx_t n_classes = self.problem.n_classes
         cdef row_t row
         cdef bint on_left
         cdef double gain

@@ -1,8 +1,9 @@
 """Fitting the leaves of a moving tree to their rows.
 
-Constants are exact. Of linear models, regression with few features solves the normal equations of ridge regression. Otherwise the
-weights make a few proximal AdaGrad steps from where they are: on the cross-entropy of the
-softmax of the scores under an l1 penalty, or on the squared error under a ridge penalty.
+Constants are exact. Of linear models, regression with few features solves the normal equations of
+ridge regression. Otherwise the weights make a few proximal AdaGrad steps from where they are:
+on the cross-entropy of the softmax of the scores under an l1 penalty, or on the squared error
+under a ridge penalty.
 """
 
 from libc.math cimport exp, fabs, log, sqrt
@@ -123,7 +124,7 @@ cdef bint fit_by_steps(Leaves leaves, node_t leaf, row_t* rows, idx_t n, RandSta
     cdef idx_t n_batches = (n + size - 1) // size
     cdef idx_t average_from = leaves.n_epochs * n_batches // 2
     cdef idx_t n_present = _start_model(leaves, leaf, scratch)
-    cdef idx_t epoch, b, p, i, k, start, here, swap, n_steps = 0, n_averaged = 0
+    cdef idx_t _epoch, b, p, i, k, start, here, swap, n_steps = 0, n_averaged = 0
     cdef float* bias = scratch.model + n_values * stride
     cdef float* weights
     cdef float* score = scratch.score
@@ -147,7 +148,7 @@ cdef bint fit_by_steps(Leaves leaves, node_t leaf, row_t* rows, idx_t n, RandSta
     memset(scratch.total, 0, n_values * stride * sizeof(float))
     for k in range(n_values):
         scratch.bias_squares[k] = scratch.bias_total[k] = 0.0
-    for epoch in range(leaves.n_epochs):
+    for _epoch in range(leaves.n_epochs):
         for p in range(n - 1, 0, -1):
             swap = bounded(rng, p + 1)
             row = rows[p]

@@ -218,7 +218,7 @@ cdef class Leaves:
             self.value[child * n_outputs + k] = self.value[parent * n_outputs + k]
 
     cdef void fit_constant(self, node_t leaf, const row_t* rows, idx_t n,
-                            LeafScratch scratch) noexcept nogil:
+                           LeafScratch scratch) noexcept nogil:
         """The heaviest class, the present one if it is as heavy; or the means."""
         cdef idx_t p, k
         cdef double weight = 0.0, w

@@ -225,8 +225,6 @@ cdef class MovingTree:
         IN OUT rows, place (n); SCRATCH projection (n).
         """
         cdef idx_t p, n_left, n_classes = self.problem.n_classes
-        cdef row_t row
-        cdef int32_t at
         while n > 0:
             if labels != NULL:
                 p = 0

@@ -15,7 +15,7 @@ from libc.string cimport memset
 from obtree.core.dispatch cimport kernels
 from obtree.core.memory cimport Workspace
 from obtree.core.random cimport RandState, bounded
-from obtree.core.types cimport X_t, feature_t, idx_t, row_t, w_t
+from obtree.core.types cimport feature_t, idx_t, row_t, w_t
 from obtree.data.hyperplane cimport Hyperplane
 from obtree.data.scatter cimport add_row, centre_scatter, clear_scatter, take_scatter
 from obtree.optim.units cimport Columns, Units
@@ -130,7 +130,7 @@ cdef class NodeFit:
         cdef Columns* c = self.columns
         cdef idx_t size = min(<idx_t>BATCH, max(<idx_t>8, n // 8))
         cdef idx_t n_batches = (n + size - 1) // size
-        cdef idx_t epoch, b, p, start, here, swap, n_steps = 0, n_averaged = 0
+        cdef idx_t _epoch, b, p, start, here, swap, n_steps = 0, n_averaged = 0
         cdef idx_t average_from = self.n_epochs * n_batches // 2
         cdef double weight = 0.0, score, share, bias_squares = 0.0, slope, bias_total = 0.0
         cdef int32_t at[BATCH]
@@ -145,7 +145,7 @@ cdef class NodeFit:
         memset(self.squares, 0, c.stride * sizeof(float))
         memset(self.total, 0, c.stride * sizeof(float))
         # Swapping pointers, not rows, would not do: rows and gains go together.
-        for epoch in range(self.n_epochs):
+        for _epoch in range(self.n_epochs):
             for p in range(n - 1, 0, -1):
                 swap = bounded(rng, p + 1)
                 row = care[p]
@@ -247,14 +247,14 @@ cdef class NodeFit:
         cdef Columns* c = self.columns
         cdef Scatter* s = &self.scatter
         cdef idx_t n = c.n
-        cdef idx_t sweep, k, j
+        cdef idx_t _sweep, k, j
         cdef double curve, slope, moved, delta, largest
         for k in range(n):
             self.step[k] = 0.0
             self.residual[k] = s.cross[k]
             for j in range(k):
                 s.gram[j * n + k] = s.gram[k * n + j]
-        for sweep in range(SWEEPS):
+        for _sweep in range(SWEEPS):
             largest = 0.0
             for k in range(n):
                 curve = s.gram[k * n + k] + RIDGE

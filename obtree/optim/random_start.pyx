@@ -6,7 +6,7 @@ Directions are normal in the units of units.pyx, over all features that no row l
 import numpy as np
 
 from libc.math cimport INFINITY
-from libc.stdint cimport int32_t, uint32_t
+from libc.stdint cimport uint32_t
 
 from obtree.core.random cimport RandState, normal, seed_state
 from obtree.core.types cimport feature_t, idx_t, row_t, w_t
