@@ -21,7 +21,13 @@ class BaseTAO(BaseOptimised):
         """Return the greedy estimator that checks the data and grows the start."""
         params = {
             name: getattr(self, name)
-            for name in ("max_depth", "min_samples_leaf", "max_features", "class_weight")
+            for name in (
+                "max_depth",
+                "min_samples_leaf",
+                "min_weight_fraction_leaf",
+                "max_features",
+                "class_weight",
+            )
             if hasattr(self, name)
         }
         return self._starter_class(splitter=self._check_init(), **params)
@@ -30,6 +36,11 @@ class BaseTAO(BaseOptimised):
         """Return the optimiser that the parameters describe."""
         shape = {}
         if isinstance(self.init, str) and self.init == RANDOM:
+            if getattr(self, "min_weight_fraction_leaf", 0.0) > 0.0:
+                raise ValueError(
+                    f"min_weight_fraction_leaf={self.min_weight_fraction_leaf!r} cannot be "
+                    "combined with init='random'; expected 0.0"
+                )
             if self.max_depth is None:
                 raise ValueError("init='random' needs max_depth, got None; expected an int")
             shape["max_depth"] = check_integer("max_depth", self.max_depth, 1, 24)
@@ -310,6 +321,8 @@ class TAOForestClassifier(ClassificationTask, BaseTAOForest):
     min_samples_leaf : int or float, default=1
         Rows each leaf of the start needs; a float is a fraction of the rows. Leaves may become
         smaller while the tree is optimised; those that lose all rows are pruned.
+    min_weight_fraction_leaf : float, default=0.0
+        Fraction of the total weight each leaf of a start that is grown needs.
     max_features : int, float, {"sqrt", "log2"} or None, default="sqrt"
         Candidates per node of a start that is grown.
     l1 : float, default=0.01
@@ -384,6 +397,7 @@ class TAOForestClassifier(ClassificationTask, BaseTAOForest):
         leaf="constant",
         max_depth=None,
         min_samples_leaf=1,
+        min_weight_fraction_leaf=0.0,
         max_features="sqrt",
         l1=0.01,
         n_iter=5,
@@ -403,6 +417,7 @@ class TAOForestClassifier(ClassificationTask, BaseTAOForest):
         self.leaf = leaf
         self.max_depth = max_depth
         self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.max_features = max_features
         self.l1 = l1
         self.n_iter = n_iter
@@ -440,6 +455,8 @@ class TAOForestRegressor(RegressionTask, BaseTAOForest):
     min_samples_leaf : int or float, default=5
         Rows each leaf of the start needs; a float is a fraction of the rows. Leaves may become
         smaller while the tree is optimised; those that lose all rows are pruned.
+    min_weight_fraction_leaf : float, default=0.0
+        Fraction of the total weight each leaf of a start that is grown needs.
     max_features : int, float, {"sqrt", "log2"} or None, default="sqrt"
         Candidates per node of a start that is grown.
     l1 : float, default=0.01
@@ -511,6 +528,7 @@ class TAOForestRegressor(RegressionTask, BaseTAOForest):
         leaf="constant",
         max_depth=10,
         min_samples_leaf=5,
+        min_weight_fraction_leaf=0.0,
         max_features="sqrt",
         l1=0.01,
         ridge=1.0,
@@ -530,6 +548,7 @@ class TAOForestRegressor(RegressionTask, BaseTAOForest):
         self.leaf = leaf
         self.max_depth = max_depth
         self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.max_features = max_features
         self.l1 = l1
         self.ridge = ridge

@@ -32,6 +32,7 @@ cdef class Alternation:
     cdef void** worker                # the same, borrowed
     cdef int n_threads
     cdef uint64_t seed
+    cdef int sureness
     # The rows of a node stand at rows[start[node]:end[node]].
     cdef idx_t* start                 # (n_nodes)
     cdef idx_t* end                   # (n_nodes)

@@ -74,10 +74,12 @@ cdef class Alternation:
         Penalties on planes and leaves of classification, and on leaves of regression.
     seed : int
     n_threads : int
+    sureness : int, default=0
+        Rows begin at a mean distance of about 2 ** sureness from the planes.
     """
 
     def __init__(self, Problem problem, Units units, tree, bint linear, double l1, double ridge,
-                 uint64_t seed, int n_threads):
+                 uint64_t seed, int n_threads, int sureness=0):
         cdef Workspace memory = Workspace()
         cdef idx_t n = problem.n_train
         cdef Worker worker
@@ -87,6 +89,7 @@ cdef class Alternation:
         self.memory = memory
         self.l1 = l1
         self.seed = seed
+        self.sureness = sureness
         self.n_threads = n_threads
         self.tree = MovingTree(problem, units, tree)
         n_nodes = self.tree.n_nodes
@@ -161,7 +164,7 @@ cdef class Alternation:
         return 0
 
     cdef void _scale_plane(self, node_t node) noexcept nogil:
-        """Bring rows to a mean distance of about 1 from the plane, in units of its weights.
+        """Bring rows to a given mean distance from the plane, in units of its weights.
 
         The size of the weights says how sure a logistic regression is; that of a tree grown in
         another way says nothing. Powers of two leave every row where it is.
@@ -177,7 +180,7 @@ cdef class Alternation:
                 n += 1
         if total > 0.0 and total < INFINITY:
             frexp(n / total, &exponent)
-            exponent = min(max(exponent, -500), 500)
+            exponent = min(max(exponent + self.sureness, -500), 500)
         factor = ldexp(1.0, exponent)
         plane.threshold *= factor
         for k in range(plane.n_terms):

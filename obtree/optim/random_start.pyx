@@ -64,9 +64,15 @@ def draw_tree(Problem problem, Units units, max_depth, min_samples_leaf, uint32_
         values = np.empty(len(members))
         projection = values
         project_rows(&problem.view, &plane, &rows[0], rows.shape[0], &projection[0])
-        middle = len(members) // 2
-        ends = np.partition(values, (middle - 1, middle))
-        cut = ends[middle - 1] + 0.5 * (ends[middle] - ends[middle - 1])
+        order = np.argsort(values, kind="stable")
+        ordered = values[order]
+        # Cuts between different values only; that which halves the weight best.
+        cuts = np.flatnonzero(ordered[1:] > ordered[:len(members) - 1])
+        if len(cuts) == 0:
+            continue
+        weights = np.cumsum(problem.sample_weight[members[order]])
+        at = cuts[np.argmin(np.abs(weights[cuts] - 0.5 * weights.max()))]
+        cut = ordered[at] + 0.5 * (ordered[at + 1] - ordered[at])
         is_left = values <= cut
         n_left = np.count_nonzero(is_left)
         if min(n_left, len(members) - n_left) < max(min_samples_leaf, 1):

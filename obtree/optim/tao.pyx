@@ -110,12 +110,15 @@ cdef class TAO(Optimiser):
         cdef Problem problem = self.problem
         cdef Alternation state
         cdef idx_t iteration, n_bad = 0
+        cdef int sureness = 0
         cdef bint has_validation = problem.n_rows > problem.n_train
         cdef double error, before, after, lowest = INFINITY
         if tree is None:
+            # Random planes know nothing, so the first fit is to forget them.
+            sureness = -6
             tree = draw_tree(problem, self.units, self.max_depth, self.min_samples_leaf, seed)
         state = Alternation(problem, self.units, tree, self.leaf == "linear", self.l1,
-                            self.ridge, seed, n_threads)
+                            self.ridge, seed, n_threads, sureness)
         state.stop = self.stop
         after = state.measure()
         objective = [after]
