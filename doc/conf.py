@@ -9,6 +9,7 @@ import obtree
 sys.path.insert(0, str(Path(__file__).parent))
 
 from draw_boundaries import draw_all
+from draw_convergence import draw_convergence
 
 project = "obtree"
 author = "obtree developers"
@@ -69,6 +70,7 @@ def mend_docstring(app, what, name, obj, options, lines):
 def draw_pictures(app):
     """Draw the pictures of the user guide; they are no part of the repository."""
     draw_all(Path(app.srcdir) / "pictures")
+    draw_convergence(Path(app.srcdir) / "pictures")
 
 
 def setup(app):

@@ -39,8 +39,13 @@ from obtree.estimators import (  # noqa: E402
     ObliqueForestRegressor,
     ObliqueTreeClassifier,
     ObliqueTreeRegressor,
+    TAOForestClassifier,
+    TAOForestRegressor,
+    TAOTreeClassifier,
+    TAOTreeRegressor,
     load_model,
     save_model,
+    tao_path,
 )
 
 __version__ = version("obtree")
@@ -56,7 +61,12 @@ __all__ = [
     "ObliqueForestRegressor",
     "ObliqueTreeClassifier",
     "ObliqueTreeRegressor",
+    "TAOForestClassifier",
+    "TAOForestRegressor",
+    "TAOTreeClassifier",
+    "TAOTreeRegressor",
     "__version__",
     "load_model",
     "save_model",
+    "tao_path",
 ]

@@ -125,6 +125,11 @@ cdef extern from "simd/kernels.h":
                           const float* x, float* out) noexcept nogil
         void (*soften_scores)(const float* score, Py_ssize_t n, float* below,
                               float* above) noexcept nogil
+        void (*proximal_step)(float* w, float* squares, float* total, const float* gradient,
+                              Py_ssize_t n, float rate, float shrink,
+                              float decay) noexcept nogil
+        void (*guess_rows)(const float* x, Py_ssize_t n_columns, const int32_t* rows,
+                           Py_ssize_t n, const float* w, double* out) noexcept nogil
         void (*traverse_narrow)(const NarrowNode* nodes, const uint32_t* x, Py_ssize_t n_rows,
                                 Py_ssize_t n_features, int32_t shift, uint32_t mask,
                                 int32_t n_sure, int32_t has_missing, uint32_t* found,

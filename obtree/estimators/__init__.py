@@ -5,6 +5,13 @@ from obtree.estimators.forest import ObliqueForestClassifier, ObliqueForestRegre
 from obtree.estimators.io import load_model, save_model
 from obtree.estimators.nongreedy import NonGreedyTreeClassifier, NonGreedyTreeRegressor
 from obtree.estimators.nongreedy_forest import NonGreedyForestClassifier, NonGreedyForestRegressor
+from obtree.estimators.tao import (
+    TAOForestClassifier,
+    TAOForestRegressor,
+    TAOTreeClassifier,
+    TAOTreeRegressor,
+    tao_path,
+)
 from obtree.estimators.tree import ObliqueTreeClassifier, ObliqueTreeRegressor
 
 __all__ = [
@@ -18,6 +25,11 @@ __all__ = [
     "ObliqueForestRegressor",
     "ObliqueTreeClassifier",
     "ObliqueTreeRegressor",
+    "TAOForestClassifier",
+    "TAOForestRegressor",
+    "TAOTreeClassifier",
+    "TAOTreeRegressor",
     "load_model",
     "save_model",
+    "tao_path",
 ]

@@ -14,6 +14,7 @@
 #include "steps.h"
 #include "stump.h"
 #include "soft.h"
+#include "proximal.h"
 #include "tables.h"
 #include "traverse.h"
 #include "planes.h"
@@ -52,6 +53,8 @@ const obtree_kernels OBTREE_JOIN(obtree_kernels_, OBTREE_TARGET) = {
     .move_weights = move_weights,
     .dot_units = dot_units,
     .soften_scores = soften_scores,
+    .proximal_step = proximal_step,
+    .guess_rows = guess_rows,
     .traverse_narrow = traverse_narrow,
     .traverse_wide = traverse_wide,
     .traverse_planes = traverse_planes,

@@ -1,0 +1,57 @@
+/* Steps of weights under an l1 penalty, each weight with a rate of its own. */
+
+static void proximal_step(float *restrict w, float *restrict squares, float *restrict total,
+                          const float *restrict gradient, ptrdiff_t n, float rate, float shrink,
+                          float decay)
+{
+    for (ptrdiff_t k = 0; k < n; ++k) {
+        const float g = gradient[k] + decay * w[k];
+        const float s = squares[k] + g * g;
+        const float step = s > 1e-30f ? rate / sqrtf(s) : 0.0f;
+        const float moved = w[k] - step * g;
+        const float cut = step * shrink;
+        const float above = moved - cut > 0.0f ? moved - cut : 0.0f;
+        const float below = moved + cut < 0.0f ? moved + cut : 0.0f;
+        const float value = above + below;
+        squares[k] = s;
+        w[k] = value;
+        total[k] += value;
+    }
+}
+
+/* Sums of whole rows in single precision: good enough for most comparisons, and fast. */
+static void guess_rows(const float *restrict x, ptrdiff_t n_columns,
+                       const int32_t *restrict rows, ptrdiff_t n, const float *restrict w,
+                       double *restrict out)
+{
+    const vec8f zero = {0};
+    for (ptrdiff_t p = 0; p < n; ++p) {
+        const float *row = x + rows[p] * n_columns;
+        vec8f a = zero, b = zero, c = zero, d = zero, weight, cells;
+        ptrdiff_t k = 0;
+        float rest = 0.0f;
+        if (p + 3 < n) {
+            for (ptrdiff_t line = 0; line < 128 && line < n_columns; line += 16) {
+                OBTREE_PREFETCH(x + rows[p + 3] * n_columns + line);
+            }
+        }
+        for (; k + 32 <= n_columns; k += 32) {
+            OBTREE_LOAD(weight, w + k);
+            OBTREE_LOAD(cells, row + k);
+            OBTREE_ADD_PRODUCT8(a, cells, weight);
+            OBTREE_LOAD(weight, w + k + 8);
+            OBTREE_LOAD(cells, row + k + 8);
+            OBTREE_ADD_PRODUCT8(b, cells, weight);
+            OBTREE_LOAD(weight, w + k + 16);
+            OBTREE_LOAD(cells, row + k + 16);
+            OBTREE_ADD_PRODUCT8(c, cells, weight);
+            OBTREE_LOAD(weight, w + k + 24);
+            OBTREE_LOAD(cells, row + k + 24);
+            OBTREE_ADD_PRODUCT8(d, cells, weight);
+        }
+        for (; k < n_columns; ++k) {
+            rest += row[k] * w[k];
+        }
+        out[p] = (double)(((fold8(a) + fold8(b)) + (fold8(c) + fold8(d))) + rest);
+    }
+}

@@ -1,0 +1,276 @@
+"""Fitting the leaves of a moving tree to their rows.
+
+Constants are exact. Of linear models, regression with few features solves the normal equations of
+ridge regression. Otherwise the weights make a few proximal AdaGrad steps from where they are:
+on the cross-entropy of the softmax of the scores under an l1 penalty, or on the squared error
+under a ridge penalty.
+"""
+
+from libc.math cimport exp, fabs, log, sqrt
+from libc.stdint cimport int32_t
+from libc.string cimport memcpy, memset
+
+from obtree.core.cholesky cimport factor_cholesky, solve_cholesky
+from obtree.core.dispatch cimport kernels
+from obtree.core.memory cimport free_block, grow_block
+from obtree.core.random cimport RandState, bounded
+from obtree.core.types cimport idx_t, node_t, row_t
+from obtree.optim.leaves cimport LEAF_BATCH, Leaves, LeafScratch
+
+cdef float ABSENT = -1e4      # score of a class that the leaf does not hold
+
+
+cdef bint solve_ridge(Leaves leaves, const row_t* rows, idx_t n, LeafScratch scratch,
+                      double* penalty) noexcept nogil:
+    """The ridge regression of the leaf's rows, into scratch.model; its penalty."""
+    cdef idx_t n_terms = leaves.units.complete.n, stride = leaves.units.complete.stride
+    cdef idx_t n_outputs = leaves.n_values
+    cdef idx_t start = 0, here, p, a, b, k
+    cdef double* gram = scratch.gram
+    cdef double* mean = scratch.mean
+    cdef double* line
+    cdef const float* z
+    cdef double w, wz, target, weight = 0.0, bias
+    if n_terms == 0:
+        return False
+    memset(gram, 0, n_terms * n_terms * sizeof(double))
+    memset(scratch.cross, 0, n_outputs * n_terms * sizeof(double))
+    memset(mean, 0, (n_terms + n_outputs) * sizeof(double))
+    while start < n:
+        here = min(<idx_t>LEAF_BATCH, n - start)
+        leaves.units.lift(&leaves.units.complete, rows + start, here, scratch.z)
+        for p in range(here):
+            z = scratch.z + p * stride
+            w = leaves.problem.weight[rows[start + p]]
+            weight += w
+            for a in range(n_terms):
+                wz = w * <double>z[a]
+                mean[a] += wz
+                line = gram + a * n_terms
+                for b in range(a + 1):
+                    line[b] += wz * <double>z[b]
+            for k in range(n_outputs):
+                target = w * (leaves.problem.targets[rows[start + p] * n_outputs + k]
+                              - leaves.centre[k]) / leaves.size
+                mean[n_terms + k] += target
+                line = scratch.cross + k * n_terms
+                for a in range(n_terms):
+                    line[a] += target * <double>z[a]
+        start += here
+    for a in range(n_terms + n_outputs):
+        mean[a] /= weight
+    for a in range(n_terms):
+        for b in range(a + 1):
+            gram[a * n_terms + b] -= weight * mean[a] * mean[b]
+        # A ridge of zero may meet rows that span less than the space.
+        gram[a * n_terms + a] += leaves.ridge + 1e-9 * weight
+    if not factor_cholesky(gram, n_terms):
+        return False
+    penalty[0] = 0.0
+    memset(scratch.model, 0, n_outputs * (stride + 1) * sizeof(float))
+    for k in range(n_outputs):
+        line = scratch.cross + k * n_terms
+        for a in range(n_terms):
+            line[a] -= weight * mean[a] * mean[n_terms + k]
+        solve_cholesky(gram, n_terms, line)
+        bias = mean[n_terms + k]
+        for a in range(n_terms):
+            scratch.model[k * stride + a] = <float>line[a]
+            bias -= line[a] * mean[a]
+            penalty[0] += leaves.ridge * line[a] * line[a]
+        scratch.model[n_outputs * stride + k] = <float>bias
+    return True
+
+
+cdef idx_t _start_model(Leaves leaves, node_t leaf, LeafScratch scratch) noexcept nogil:
+    """The leaf's model, or one that knows the classes' shares only; how many scores move."""
+    cdef idx_t n_values = leaves.n_values, stride = leaves.units.complete.stride
+    cdef idx_t k, n_present = 0
+    cdef float* bias = scratch.model + n_values * stride
+    cdef double total = 0.0
+    memset(scratch.model, 0, n_values * (stride + 1) * sizeof(float))
+    if leaves.model[leaf] != NULL:
+        memcpy(scratch.model, leaves.model[leaf], n_values * (stride + 1) * sizeof(float))
+    if leaves.problem.n_classes == 0:
+        for k in range(n_values):
+            scratch.present[k] = <int32_t>k
+            if leaves.model[leaf] == NULL:
+                bias[k] = <float>((leaves.value[leaf * n_values + k] - leaves.centre[k])
+                                  / leaves.size)
+        return n_values
+    # scratch.sums are the weights of the classes, from the fit of the constant.
+    for k in range(n_values):
+        total += scratch.sums[k]
+    for k in range(n_values):
+        if scratch.sums[k] > 0.0:
+            scratch.present[n_present] = <int32_t>k
+            n_present += 1
+            if leaves.model[leaf] == NULL or bias[k] <= 0.5 * ABSENT:
+                bias[k] = <float>log(scratch.sums[k] / total)
+        elif leaves.model[leaf] == NULL:
+            bias[k] = ABSENT
+    return n_present
+
+
+cdef bint fit_by_steps(Leaves leaves, node_t leaf, row_t* rows, idx_t n, RandState* rng,
+                       LeafScratch scratch, double* penalty) noexcept nogil:
+    """A few epochs of small steps, into scratch.model; the penalty of the result.
+
+    IN OUT rows (n), put in another order.
+    """
+    cdef idx_t n_values = leaves.n_values, stride = leaves.units.complete.stride
+    cdef bint is_class = leaves.problem.n_classes > 0
+    cdef idx_t size = min(<idx_t>LEAF_BATCH, max(<idx_t>8, n // 8))
+    cdef idx_t n_batches = (n + size - 1) // size
+    cdef idx_t average_from = leaves.n_epochs * n_batches // 2
+    cdef idx_t n_present = _start_model(leaves, leaf, scratch)
+    cdef idx_t _epoch, b, p, i, k, start, here, swap, n_steps = 0, n_averaged = 0
+    cdef float* bias = scratch.model + n_values * stride
+    cdef float* weights
+    cdef float* score = scratch.score
+    cdef int32_t at[LEAF_BATCH]
+    cdef row_t row
+    cdef float top
+    cdef double weight = 0.0, slope, total
+    cdef float shrink = 0.0, decay = 0.0
+    if n_present < 2 and is_class:
+        return False
+    for p in range(n):
+        weight += leaves.problem.weight[rows[p]]
+    if is_class:
+        shrink = <float>(leaves.l1 / weight)
+    else:
+        decay = <float>(2.0 * leaves.ridge / weight)
+    weight /= n
+    for p in range(LEAF_BATCH):
+        at[p] = <int32_t>p
+    memset(scratch.squares, 0, n_values * stride * sizeof(float))
+    memset(scratch.total, 0, n_values * stride * sizeof(float))
+    for k in range(n_values):
+        scratch.bias_squares[k] = scratch.bias_total[k] = 0.0
+    for _epoch in range(leaves.n_epochs):
+        for p in range(n - 1, 0, -1):
+            swap = bounded(rng, p + 1)
+            row = rows[p]
+            rows[p] = rows[swap]
+            rows[swap] = row
+        for b in range(n_batches):
+            start = b * n // n_batches
+            here = (b + 1) * n // n_batches - start
+            leaves.units.lift(&leaves.units.complete, rows + start, here, scratch.z)
+            for i in range(n_present):
+                k = scratch.present[i]
+                kernels().dot_rows(scratch.z, stride, here, scratch.model + k * stride,
+                                   score + i * LEAF_BATCH)
+                for p in range(here):
+                    score[i * LEAF_BATCH + p] += bias[k]
+            for p in range(here):
+                row = rows[start + p]
+                if is_class:
+                    top = score[p]
+                    for i in range(1, n_present):
+                        top = max(top, score[i * LEAF_BATCH + p])
+                    total = 0.0
+                    for i in range(n_present):
+                        score[i * LEAF_BATCH + p] = <float>exp(score[i * LEAF_BATCH + p] - top)
+                        total += score[i * LEAF_BATCH + p]
+                    for i in range(n_present):
+                        slope = score[i * LEAF_BATCH + p] / total
+                        if scratch.present[i] == leaves.problem.codes[row]:
+                            slope -= 1.0
+                        scratch.factor[i * LEAF_BATCH + p] = <float>(
+                            slope * leaves.problem.weight[row] / (weight * here))
+                else:
+                    for k in range(n_values):
+                        slope = 2.0 * (score[k * LEAF_BATCH + p] - (
+                            leaves.problem.targets[row * n_values + k] - leaves.centre[k]
+                        ) / leaves.size)
+                        scratch.factor[k * LEAF_BATCH + p] = <float>(
+                            slope * leaves.problem.weight[row] / (weight * here))
+            if n_steps == average_from:
+                memset(scratch.total, 0, n_values * stride * sizeof(float))
+            for i in range(n_present):
+                k = scratch.present[i]
+                kernels().add_rows(scratch.z, stride, at, scratch.factor + i * LEAF_BATCH, here,
+                                   scratch.gradient)
+                kernels().proximal_step(scratch.model + k * stride, scratch.squares + k * stride,
+                                        scratch.total + k * stride, scratch.gradient, stride,
+                                        <float>leaves.rate, shrink, decay)
+                slope = 0.0
+                for p in range(here):
+                    slope += scratch.factor[i * LEAF_BATCH + p]
+                scratch.bias_squares[k] += slope * slope
+                if scratch.bias_squares[k] > 0.0:
+                    bias[k] -= <float>(leaves.rate * slope / sqrt(scratch.bias_squares[k]))
+                if n_steps >= average_from:
+                    scratch.bias_total[k] += bias[k]
+            n_averaged += n_steps >= average_from
+            n_steps += 1
+    for i in range(n_present):
+        k = scratch.present[i]
+        weights = scratch.model + k * stride
+        for p in range(stride):
+            if weights[p] != 0.0:
+                weights[p] = scratch.total[k * stride + p] / <float>n_averaged
+        bias[k] = <float>(scratch.bias_total[k] / n_averaged)
+    penalty[0] = 0.0
+    for p in range(n_values * stride):
+        if is_class:
+            penalty[0] += leaves.l1 * fabs(<double>scratch.model[p])
+        else:
+            penalty[0] += leaves.ridge * scratch.model[p] * scratch.model[p]
+    return True
+
+
+cdef int _fit_linear(Leaves leaves, node_t leaf, row_t* rows, idx_t n, double* lost,
+                     RandState* rng, LeafScratch scratch) except -1 nogil:
+    """Refit a linear model; keep the best of the old one, the new one and the constant."""
+    cdef idx_t n_floats = leaves.n_values * (leaves.units.complete.stride + 1)
+    cdef double before, constant = 0.0, after = 0.0, penalty = 0.0
+    cdef idx_t p
+    cdef bint found
+    leaves.lose(rows, n, leaf, NULL, scratch, lost)
+    for p in range(n):
+        constant += lost[p]
+    before = constant
+    if leaves.model[leaf] != NULL:
+        leaves.lose(rows, n, leaf, leaves.model[leaf], scratch, lost)
+        before = leaves.penalty[leaf]
+        for p in range(n):
+            before += lost[p]
+    if leaves.by_ridge:
+        found = solve_ridge(leaves, rows, n, scratch, &penalty)
+    else:
+        found = fit_by_steps(leaves, leaf, rows, n, rng, scratch, &penalty)
+    if found:
+        leaves.lose(rows, n, leaf, scratch.model, scratch, lost)
+        after = penalty
+        for p in range(n):
+            after += lost[p]
+    if found and after <= before and after <= constant:
+        leaves.model[leaf] = <float*>grow_block(leaves.model[leaf], n_floats, sizeof(float))
+        memcpy(leaves.model[leaf], scratch.model, n_floats * sizeof(float))
+        leaves.penalty[leaf] = penalty
+    elif constant < before:
+        free_block(leaves.model[leaf])
+        leaves.model[leaf] = NULL
+        leaves.penalty[leaf] = 0.0
+    # The rows may have changed places since.
+    leaves.lose(rows, n, leaf, leaves.model[leaf], scratch, lost)
+    return 0
+
+
+cdef int fit_leaf(Leaves leaves, node_t leaf, row_t* rows, idx_t n, double* lost,
+                  RandState* rng, LeafScratch scratch) except -1 nogil:
+    """Fit the leaf to its rows unless the objective would rise.
+
+    IN OUT rows (n), which may be put in another order; OUT lost (n), their costs. A leaf
+    without rows stays as it is.
+    """
+    if n == 0:
+        return 0
+    leaves.fit_constant(leaf, rows, n, scratch)
+    if leaves.linear:
+        return _fit_linear(leaves, leaf, rows, n, lost, rng, scratch)
+    leaves.lose(rows, n, leaf, NULL, scratch, lost)
+    return 0

@@ -1,0 +1,46 @@
+# l1-penalised logistic regression at a decision node.
+
+from obtree.core.memory cimport Workspace
+from obtree.core.random cimport RandState
+from obtree.core.types cimport feature_t, idx_t, row_t, w_t
+from obtree.data.hyperplane cimport Hyperplane
+from obtree.data.scatter cimport Scatter
+from obtree.optim.units cimport Columns, Units
+
+
+cdef class NodeFit:
+    cdef Units units
+    cdef double l1
+    cdef double rate
+    cdef idx_t n_epochs
+    cdef Workspace memory
+    cdef Columns own                  # columns that the node's rows have, when values are missing
+    cdef Columns* columns
+    cdef char* lacking
+    cdef bint by_newton
+    cdef float* w                     # (stride) the weights, in units
+    cdef double bias
+    # Small steps.
+    cdef float* squares               # (stride)
+    cdef float* total                 # (stride)
+    cdef float* gradient              # (stride)
+    cdef float* block                 # (BATCH * stride)
+    cdef float* score                 # (BATCH)
+    cdef float* factor                # (BATCH)
+    # Newton steps.
+    cdef Scatter scatter
+    cdef double* step                 # (n)
+    cdef double* residual             # (n)
+    # What write_plane fills.
+    cdef Hyperplane plane
+    cdef double penalty
+    cdef float* dense                 # (n_features) scratch, see sides.pxd
+
+    cdef bint fit(self, const Hyperplane* start, const row_t* rows, idx_t n_rows,
+                  row_t* care, double* gain, idx_t n, RandState* rng) noexcept nogil
+    cdef void _load(self, const Hyperplane* start) noexcept nogil
+    cdef void _write_plane(self) noexcept nogil
+    cdef void _descend(self, row_t* care, double* gain, idx_t n, RandState* rng) noexcept nogil
+    cdef void _iterate(self, const row_t* care, const double* gain, idx_t n) noexcept nogil
+    cdef double _measure(self, const row_t* care, const double* gain, idx_t n) noexcept nogil
+    cdef void _descend_coordinates(self) noexcept nogil

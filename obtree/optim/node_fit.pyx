@@ -1,0 +1,277 @@
+"""l1-penalised logistic regression at a decision node.
+
+The rows that care go right (gain > 0) or left, each with the size of its gain for weight. The
+fit begins at the node's plane and is not taken to its end: a few steps are quicker, and
+generalise better, than an exact solution. With up to 128 features these are Newton steps, the
+penalised quadratic model being minimised coordinate by coordinate (Friedman, Hastie and
+Tibshirani, 2010); with more, proximal AdaGrad steps on small batches, whose weights are
+averaged over the second half.
+"""
+
+from libc.math cimport exp, fabs, log1p, sqrt
+from libc.stdint cimport int32_t
+from libc.string cimport memset
+
+from obtree.core.dispatch cimport kernels
+from obtree.core.memory cimport Workspace
+from obtree.core.random cimport RandState, bounded
+from obtree.core.types cimport feature_t, idx_t, row_t, w_t
+from obtree.data.hyperplane cimport Hyperplane
+from obtree.data.scatter cimport add_row, centre_scatter, clear_scatter, take_scatter
+from obtree.optim.units cimport Columns, Units
+
+cdef enum:
+    NEWTON_FEATURES = 128     # up to so many features are fitted by Newton steps
+    BATCH = 64                # rows lifted at a time
+    NEWTON_STEPS = 3
+    SWEEPS = 30               # of coordinates, for one Newton step
+
+cdef double RIDGE = 1e-3      # keeps Newton steps finite where rows are separable
+
+MAX_NEWTON_FEATURES = NEWTON_FEATURES
+
+
+cdef class NodeFit:
+
+    def __init__(self, Units units, double l1, double rate, idx_t n_epochs):
+        cdef idx_t p = units.n_features
+        cdef idx_t stride = (p + 7) // 8 * 8
+        cdef Workspace memory = Workspace()
+        cdef idx_t k
+        self.memory = memory
+        self.units = units
+        self.l1 = l1
+        self.rate = rate
+        self.n_epochs = n_epochs
+        self.by_newton = p <= NEWTON_FEATURES
+        units.take_columns(&self.own, memory)
+        self.columns = &units.complete
+        self.lacking = <char*>memory.take(p, 1)
+        self.w = <float*>memory.take(stride, sizeof(float))
+        self.squares = <float*>memory.take(stride, sizeof(float))
+        self.total = <float*>memory.take(stride, sizeof(float))
+        self.gradient = <float*>memory.take(stride, sizeof(float))
+        self.block = <float*>memory.take(BATCH * stride, sizeof(float))
+        self.score = <float*>memory.take(BATCH, sizeof(float))
+        self.factor = <float*>memory.take(BATCH, sizeof(float))
+        if self.by_newton:
+            take_scatter(&self.scatter, p, memory)
+            self.step = <double*>memory.take(p, sizeof(double))
+            self.residual = <double*>memory.take(p, sizeof(double))
+        self.plane.feature = <feature_t*>memory.take(p, sizeof(feature_t))
+        self.plane.weight = <w_t*>memory.take(p, sizeof(w_t))
+        self.dense = <float*>memory.take(p, sizeof(float))
+        self.plane.partner = NULL
+        self.plane.share = NULL
+        self.plane.missing_left = False
+        self.plane.missing_seen = False
+        self.plane.lower = -float("inf")
+        for k in range(stride):
+            self.w[k] = 0.0
+
+    cdef bint fit(self, const Hyperplane* start, const row_t* rows, idx_t n_rows,
+                  row_t* care, double* gain, idx_t n, RandState* rng) noexcept nogil:
+        """Move the plane `start` of a node with these rows; False when there is nothing to move.
+
+        IN rows (n_rows) of the node; IN OUT care, gain (n): rows and what they gain on the
+        right, put in another order. The result is self.plane.
+        """
+        if self.units.has_missing:
+            self.units.choose_columns(&self.own, rows, n_rows, self.lacking)
+            self.columns = &self.own
+        if self.columns.n == 0 or n == 0:
+            return False
+        self._load(start)
+        if self.by_newton:
+            self._iterate(care, gain, n)
+        else:
+            self._descend(care, gain, n, rng)
+        self._write_plane()
+        return True
+
+    cdef void _load(self, const Hyperplane* start) noexcept nogil:
+        """The start in units; zero when it has a feature that some row lacks."""
+        cdef Columns* c = self.columns
+        cdef idx_t k, t = 0
+        self.bias = -start.threshold
+        for k in range(c.stride):
+            self.w[k] = 0.0
+        for k in range(c.n):
+            # Terms and columns are both in ascending order.
+            while t < start.n_terms and start.feature[t] < c.feature[k]:
+                t += 1
+            if (t < start.n_terms and start.feature[t] == c.feature[k]
+                    and c.scale[k] > 0.0):
+                self.w[k] = <float>(start.weight[t] / <double>c.scale[k])
+                self.bias += start.weight[t] * <double>c.origin[k]
+
+    cdef void _write_plane(self) noexcept nogil:
+        """The weights in the features' own units; those that are zero are left out."""
+        cdef Columns* c = self.columns
+        cdef idx_t k, n_terms = 0
+        cdef double threshold = -self.bias, weight
+        self.penalty = 0.0
+        for k in range(c.n):
+            if self.w[k] == 0.0:
+                continue
+            weight = <double>self.w[k] * <double>c.scale[k]
+            self.plane.feature[n_terms] = c.feature[k]
+            self.plane.weight[n_terms] = weight
+            self.penalty += fabs(<double>self.w[k])
+            threshold += weight * <double>c.origin[k]
+            n_terms += 1
+        self.plane.n_terms = n_terms
+        self.plane.threshold = threshold
+
+    # ---- small steps -----------------------------------------------------------------
+
+    cdef void _descend(self, row_t* care, double* gain, idx_t n, RandState* rng) noexcept nogil:
+        """Proximal AdaGrad on batches of rows in random order."""
+        cdef Columns* c = self.columns
+        cdef idx_t size = min(<idx_t>BATCH, max(<idx_t>8, n // 8))
+        cdef idx_t n_batches = (n + size - 1) // size
+        cdef idx_t _epoch, b, p, start, here, swap, n_steps = 0, n_averaged = 0
+        cdef idx_t average_from = self.n_epochs * n_batches // 2
+        cdef double weight = 0.0, score, share, bias_squares = 0.0, slope, bias_total = 0.0
+        cdef int32_t at[BATCH]
+        cdef row_t row
+        cdef float shrink
+        for p in range(n):
+            weight += fabs(gain[p])
+        shrink = <float>(self.l1 / weight)
+        weight /= n
+        for p in range(BATCH):
+            at[p] = <int32_t>p
+        memset(self.squares, 0, c.stride * sizeof(float))
+        memset(self.total, 0, c.stride * sizeof(float))
+        # Swapping pointers, not rows, would not do: rows and gains go together.
+        for _epoch in range(self.n_epochs):
+            for p in range(n - 1, 0, -1):
+                swap = bounded(rng, p + 1)
+                row = care[p]
+                care[p] = care[swap]
+                care[swap] = row
+                score = gain[p]
+                gain[p] = gain[swap]
+                gain[swap] = score
+            for b in range(n_batches):
+                start = b * n // n_batches
+                here = (b + 1) * n // n_batches - start
+                self.units.lift(c, care + start, here, self.block)
+                kernels().dot_rows(self.block, c.stride, here, self.w, self.score)
+                slope = 0.0
+                for p in range(here):
+                    score = <double>self.score[p] + self.bias
+                    share = 1.0 / (1.0 + exp(-min(max(score, -30.0), 30.0)))
+                    share = ((share - (1.0 if gain[start + p] > 0.0 else 0.0))
+                             * fabs(gain[start + p]) / (weight * here))
+                    self.factor[p] = <float>share
+                    slope += share
+                kernels().add_rows(self.block, c.stride, at, self.factor, here, self.gradient)
+                if n_steps == average_from:
+                    memset(self.total, 0, c.stride * sizeof(float))
+                kernels().proximal_step(self.w, self.squares, self.total, self.gradient,
+                                        c.stride, <float>self.rate, shrink, 0.0)
+                bias_squares += slope * slope
+                if bias_squares > 0.0:
+                    self.bias -= self.rate * slope / sqrt(bias_squares)
+                if n_steps >= average_from:
+                    bias_total += self.bias
+                    n_averaged += 1
+                n_steps += 1
+        # A weight that ended at zero is to stay out of the plane.
+        for p in range(c.n):
+            if self.w[p] != 0.0:
+                self.w[p] = self.total[p] / <float>n_averaged
+        self.bias = bias_total / n_averaged
+
+    # ---- Newton steps ----------------------------------------------------------------
+
+    cdef void _iterate(self, const row_t* care, const double* gain, idx_t n) noexcept nogil:
+        """Newton steps, halved while the penalised loss would rise."""
+        cdef Columns* c = self.columns
+        cdef Scatter* s = &self.scatter
+        cdef double loss, lowest = 0.0, shift = 0.0
+        cdef idx_t k, i
+        s.n_terms = c.n
+        for k in range(c.n):
+            s.origin[k] = 0.0
+        for i in range(2 * NEWTON_STEPS):
+            loss = self._measure(care, gain, n)
+            if i > 0 and not loss <= lowest:
+                shift *= 0.5
+                self.bias -= shift
+                for k in range(c.n):
+                    self.step[k] *= 0.5
+                    self.w[k] -= <float>self.step[k]
+                continue
+            if i >= NEWTON_STEPS or (i > 0 and lowest - loss < 1e-3 * lowest):
+                break
+            lowest = loss
+            centre_scatter(s)
+            self._descend_coordinates()
+            shift = s.total / s.weight
+            for k in range(c.n):
+                shift -= self.step[k] * s.mean[k]
+                self.w[k] += <float>self.step[k]
+            self.bias += shift
+
+    cdef double _measure(self, const row_t* care, const double* gain, idx_t n) noexcept nogil:
+        """The penalised loss; the scatter then holds its first and second derivatives."""
+        cdef Columns* c = self.columns
+        cdef idx_t start = 0, here, p, k
+        cdef double score, share, size, loss = 0.0
+        clear_scatter(&self.scatter)
+        while start < n:
+            here = min(<idx_t>BATCH, n - start)
+            self.units.lift(c, care + start, here, self.block)
+            kernels().dot_rows(self.block, c.stride, here, self.w, self.score)
+            for p in range(here):
+                size = fabs(gain[start + p])
+                score = min(max(<double>self.score[p] + self.bias, -30.0), 30.0)
+                share = 1.0 / (1.0 + exp(-score))
+                loss += size * log1p(exp(-fabs(score)))
+                if (gain[start + p] > 0.0) != (score > 0.0):
+                    loss += size * fabs(score)
+                add_row(&self.scatter, self.block + p * c.stride,
+                        size * max(share * (1.0 - share), 1e-5),
+                        size * ((1.0 if gain[start + p] > 0.0 else 0.0) - share))
+            start += here
+        for k in range(c.n):
+            loss += self.l1 * fabs(<double>self.w[k])
+            loss += 0.5 * RIDGE * self.w[k] * self.w[k]
+        return loss
+
+    cdef void _descend_coordinates(self) noexcept nogil:
+        """Minimise the quadratic model and the penalty, one weight after the other."""
+        cdef Columns* c = self.columns
+        cdef Scatter* s = &self.scatter
+        cdef idx_t n = c.n
+        cdef idx_t _sweep, k, j
+        cdef double curve, slope, moved, delta, largest
+        for k in range(n):
+            self.step[k] = 0.0
+            self.residual[k] = s.cross[k]
+            for j in range(k):
+                s.gram[j * n + k] = s.gram[k * n + j]
+        for _sweep in range(SWEEPS):
+            largest = 0.0
+            for k in range(n):
+                curve = s.gram[k * n + k] + RIDGE
+                moved = <double>self.w[k] + self.step[k]
+                # The model's slope without this weight's own part.
+                slope = self.residual[k] + s.gram[k * n + k] * moved
+                if slope > self.l1:
+                    delta = (slope - self.l1) / curve - moved
+                elif slope < -self.l1:
+                    delta = (slope + self.l1) / curve - moved
+                else:
+                    delta = -moved
+                if delta == 0.0:
+                    continue
+                self.step[k] += delta
+                for j in range(n):
+                    self.residual[j] -= delta * s.gram[k * n + j]
+                largest = max(largest, fabs(delta))
+            if largest < 1e-3:
+                break

@@ -1,0 +1,33 @@
+# Units in which weights of different features compare.
+
+from obtree.core.memory cimport Workspace
+from obtree.core.types cimport X_t, feature_t, idx_t, row_t
+from obtree.optim.base cimport Problem
+
+
+cdef struct Columns:
+    # Features side by side, as the solvers of a node see them.
+    idx_t n
+    idx_t stride                      # n, rounded up to a multiple of eight
+    feature_t* feature                # (n)
+    float* origin                     # (n) what counts as zero
+    float* scale                      # (n) 1 / spread
+
+
+cdef class Units:
+    cdef const X_t* x
+    cdef idx_t n_features
+    cdef bint has_missing
+    cdef double* origin               # (n_features)
+    cdef double* scale                # (n_features); 0 for constant columns
+    cdef double* reach                # (n_features) largest size of a value in any row
+    cdef float* zeros                 # (n_features)
+    cdef Columns complete             # those that no training row lacks
+    cdef Workspace memory
+
+    cdef int take_columns(self, Columns* columns, Workspace memory) except -1
+    cdef void _list(self, Columns* columns, const char* lacking) noexcept nogil
+    cdef void choose_columns(self, Columns* columns, const row_t* rows, idx_t n,
+                             char* lacking) noexcept nogil
+    cdef void lift(self, const Columns* columns, const row_t* rows, idx_t n,
+                   float* out) noexcept nogil

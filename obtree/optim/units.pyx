@@ -1,0 +1,139 @@
+"""Units in which weights of different features compare.
+
+A weight is penalised, and moved step by step, as if its feature had spread 1, so that nobody
+has to scale features. Where weights are moved in small steps the spread is the range, for a
+pixel that is mostly blank must not count for more than others, and zero stays zero where a
+feature takes values on both sides of it; otherwise it is the standard deviation, about the
+mean.
+"""
+
+import numpy as np
+
+from libc.math cimport fabs
+from libc.string cimport memset
+
+from obtree.core.dispatch cimport kernels
+from obtree.core.memory cimport Workspace
+from obtree.core.types cimport X_t, feature_t, idx_t, row_t
+from obtree.optim.base cimport Problem
+
+
+cdef class Units:
+    """Origin and scale of each feature, from the rows that are learnt from.
+
+    Parameters
+    ----------
+    problem : Problem
+    by_range : bool
+        Whether the spread is the range; else the standard deviation.
+    """
+
+    def __init__(self, Problem problem, bint by_range):
+        cdef idx_t p = problem.n_features
+        cdef idx_t i, j
+        cdef const X_t* row
+        cdef double delta
+        cdef double[::1] low = np.full(p, np.inf)
+        cdef double[::1] high = np.full(p, -np.inf)
+        cdef double[::1] total = np.zeros(p)
+        cdef double[::1] squares = np.zeros(p)
+        cdef double[::1] weight = np.zeros(p)
+        cdef double[::1] first = np.zeros(p)
+        cdef char[::1] lacking = np.zeros(p, dtype=np.int8)
+        self.memory = Workspace()
+        self.x = problem.x
+        self.n_features = p
+        self.has_missing = problem.has_missing
+        self.origin = <double*>self.memory.take(p, sizeof(double))
+        self.scale = <double*>self.memory.take(p, sizeof(double))
+        self.zeros = <float*>self.memory.take(p, sizeof(float))
+        memset(self.zeros, 0, p * sizeof(float))
+        self.reach = <double*>self.memory.take(p, sizeof(double))
+        memset(self.reach, 0, p * sizeof(double))
+        with nogil:
+            for i in range(problem.n_train, problem.n_rows):
+                for j in range(p):
+                    self.reach[j] = max(self.reach[j], fabs(problem.x[i * p + j]))
+            for i in range(problem.n_train):
+                row = problem.x + i * p
+                for j in range(p):
+                    if row[j] != row[j]:
+                        lacking[j] = 1
+                        continue
+                    if weight[j] == 0.0:
+                        first[j] = row[j]
+                    delta = row[j] - first[j]
+                    low[j] = min(low[j], <double>row[j])
+                    high[j] = max(high[j], <double>row[j])
+                    weight[j] += problem.weight[i]
+                    total[j] += problem.weight[i] * delta
+                    squares[j] += problem.weight[i] * delta * delta
+        for j in range(p):
+            self.origin[j] = 0.0
+            self.scale[j] = 0.0
+            self.reach[j] = max(self.reach[j], fabs(low[j]), fabs(high[j]))
+            if not high[j] > low[j]:
+                continue
+            total[j] /= weight[j]
+            if by_range:
+                if not low[j] <= 0.0 <= high[j]:
+                    self.origin[j] = low[j]
+                delta = high[j] - low[j]
+            else:
+                self.origin[j] = first[j] + total[j]
+                delta = max(squares[j] / weight[j] - total[j] * total[j], 0.0) ** 0.5
+            # float32 must be able to hold both the spread and its inverse.
+            if 1e-37 < delta < 1e37:
+                self.scale[j] = 1.0 / delta
+        self.take_columns(&self.complete, self.memory)
+        self._list(&self.complete, &lacking[0])
+
+    cdef int take_columns(self, Columns* columns, Workspace memory) except -1:
+        """Make room for all columns."""
+        columns.feature = <feature_t*>memory.take(self.n_features, sizeof(feature_t))
+        columns.origin = <float*>memory.take(self.n_features, sizeof(float))
+        columns.scale = <float*>memory.take(self.n_features, sizeof(float))
+        columns.n = 0
+        columns.stride = 8
+        return 0
+
+    cdef void _list(self, Columns* columns, const char* lacking) noexcept nogil:
+        cdef idx_t j, n = 0
+        cdef bint all_columns = not self.has_missing
+        # Constant columns do no harm, their scale being zero, and rows are then read as they
+        # lie, several values at a time.
+        for j in range(self.n_features):
+            if all_columns or (self.scale[j] > 0.0 and not lacking[j]):
+                columns.feature[n] = <feature_t>j
+                columns.origin[n] = <float>self.origin[j]
+                columns.scale[n] = <float>self.scale[j]
+                n += 1
+        columns.n = n
+        columns.stride = max(<idx_t>8, (n + 7) // 8 * 8)
+
+    cdef void choose_columns(self, Columns* columns, const row_t* rows, idx_t n,
+                             char* lacking) noexcept nogil:
+        """List the columns that none of the rows lacks (SCRATCH lacking, n_features)."""
+        cdef idx_t i, j
+        cdef const X_t* row
+        memset(lacking, 0, self.n_features)
+        for i in range(n):
+            row = self.x + rows[i] * self.n_features
+            for j in range(self.n_features):
+                lacking[j] |= row[j] != row[j]
+        self._list(columns, lacking)
+
+    cdef void lift(self, const Columns* columns, const row_t* rows, idx_t n,
+                   float* out) noexcept nogil:
+        """Write the columns of n rows, in their units, `stride` apart (OUT n * stride)."""
+        cdef idx_t p, k
+        cdef float* line
+        cdef const feature_t* feature = columns.feature
+        if columns.n == self.n_features:
+            feature = NULL
+        for p in range(n):
+            line = out + p * columns.stride
+            kernels().centre_row(self.x + rows[p] * self.n_features, feature, columns.n,
+                                 columns.origin, self.zeros, columns.scale, line)
+            for k in range(columns.n, columns.stride):
+                line[k] = 0.0

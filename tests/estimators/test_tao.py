@@ -1,0 +1,135 @@
+"""TAO trees and forests behind scikit-learn's interface."""
+
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_diabetes, load_iris
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from obtree import (
+    ObliqueTreeClassifier,
+    TAOForestClassifier,
+    TAOForestRegressor,
+    TAOTreeClassifier,
+    TAOTreeRegressor,
+    tao_path,
+)
+
+CLASSIFIERS = [
+    TAOTreeClassifier(max_depth=3, random_state=0),
+    TAOTreeClassifier(leaf="linear", max_depth=2, random_state=0),
+    TAOForestClassifier(3, random_state=0),
+]
+REGRESSORS = [
+    TAOTreeRegressor(random_state=0),
+    TAOTreeRegressor(leaf="linear", max_depth=3, random_state=0),
+    TAOForestRegressor(3, random_state=0),
+]
+
+
+def list_expected_failures(estimator):
+    """Checks that random draws of rows, which weights do not change, cannot pass."""
+    checks = [f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse")]
+    if hasattr(estimator, "n_estimators"):
+        return dict.fromkeys(checks, "a bootstrap draws rows, not weights")
+    if hasattr(estimator, "class_weight") and estimator.leaf == "linear":
+        return dict.fromkeys(checks, "small batches hold rows, not weights")
+    return {}
+
+
+@parametrize_with_checks(CLASSIFIERS + REGRESSORS, expected_failed_checks=list_expected_failures)
+def test_conformance(estimator, check):
+    check(estimator)
+
+
+def load(estimator):
+    """Data of the estimator's task."""
+    return (load_iris if hasattr(estimator, "class_weight") else load_diabetes)(return_X_y=True)
+
+
+@pytest.mark.parametrize("estimator", CLASSIFIERS + REGRESSORS, ids=repr)
+def test_threads_pickles_and_absent_rows(estimator):
+    X, y = load(estimator)
+    model = clone(estimator).fit(X, y)
+    expected = model.predict(X)
+    assert model.score(X, y) > (0.9 if hasattr(estimator, "class_weight") else 0.4)
+    np.testing.assert_array_equal(
+        clone(estimator).set_params(n_jobs=3).fit(X, y).predict(X), expected
+    )
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).predict(X), expected)
+    doubled = np.concatenate([X, X[::-1] + 7.0])
+    weight = np.concatenate([np.ones(len(X)), np.zeros(len(X))])
+    absent = clone(estimator).fit(doubled, np.concatenate([y, y]), weight)
+    np.testing.assert_array_equal(absent.predict(X), expected)
+
+
+@pytest.mark.parametrize("estimator", CLASSIFIERS + REGRESSORS, ids=repr)
+def test_missing_values(estimator):
+    X, y = load(estimator)
+    X = X.copy()
+    X[np.random.default_rng(0).random(X.shape) < 0.05] = np.nan
+    model = clone(estimator).fit(X, y)
+    assert model.score(X, y) > (0.8 if hasattr(estimator, "class_weight") else 0.3)
+    trees = [model] if hasattr(model, "tree_") else model.estimators_
+    for tree in trees:
+        counts = np.bincount(tree.tree_.apply(X), minlength=tree.tree_.node_count)
+        leaves = tree.tree_.children_left < 0
+        np.testing.assert_array_equal(counts[leaves], tree.tree_.n_node_samples[leaves])
+
+
+def test_starts():
+    X, y = load_iris(return_X_y=True)
+    start = ObliqueTreeClassifier(max_depth=3, random_state=0).fit(X, y)
+    for init in ("random", "oc1", start, start.tree_):
+        model = TAOTreeClassifier(init=init, max_depth=3, random_state=0).fit(X, y)
+        assert model.score(X, y) > 0.95
+    with pytest.raises(ValueError, match="needs max_depth"):
+        TAOTreeClassifier(max_depth=None).fit(X, y)
+    with pytest.raises(ValueError, match="unknown splitter"):
+        TAOTreeClassifier(init="nonsense").fit(X, y)
+
+
+def test_early_stopping():
+    X, y = load_iris(return_X_y=True)
+    model = TAOTreeClassifier(
+        max_depth=4, n_iter=30, n_iter_no_change=1, validation_fraction=0.3, random_state=0
+    ).fit(X, y)
+    assert len(model.objective_) < 30
+    assert model.tree_.n_node_samples[0] == 105
+
+
+def test_several_outputs():
+    X, y = load_diabetes(return_X_y=True)
+    Y = np.stack([y, -2 * y + X[:, 0]], axis=1)
+    for leaf in ("constant", "linear"):
+        model = TAOForestRegressor(3, leaf=leaf, random_state=0).fit(X, Y)
+        assert model.predict(X).shape == Y.shape
+        assert model.score(X, Y) > 0.4
+    with pytest.raises(ValueError, match="expects one"):
+        TAOTreeClassifier().fit(X, np.stack([y > 100, y > 200], axis=1))
+
+
+def test_a_path_of_penalties():
+    X, y = load_iris(return_X_y=True)
+    models = tao_path(TAOTreeClassifier(max_depth=3, random_state=0), X, y, [10.0, 0.01])
+    assert [model.l1 for model in models] == [0.01, 10.0]
+    assert len(models[1].tree_.term_weight) < len(models[0].tree_.term_weight)
+    with pytest.raises(TypeError, match="TAO"):
+        tao_path(ObliqueTreeClassifier(), X, y, [1.0])
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"max_samples": 0.5, "bootstrap": False}, "cannot be set if bootstrap=False"),
+        ({"combine": "best"}, "combine"),
+        ({"n_estimators": 0}, "n_estimators"),
+        ({"l1": -1}, "l1 must be"),
+    ],
+)
+def test_wrong_parameters_of_forests(params, message):
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(ValueError, match=message):
+        TAOForestClassifier(**({"n_estimators": 2} | params)).fit(X, y)
