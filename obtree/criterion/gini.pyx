@@ -15,6 +15,7 @@ cdef class Gini(ClassCriterion):
 
     def __cinit__(self, *args):
         self.slots_per_row = 8.0
+        self.compacts = True
 
     cdef int begin_tree(self, const row_t* rows, idx_t n, const w_t* weight) except -1 nogil:
         """Allow for rounding, unless all weights are whole numbers, whose sums are exact."""
