@@ -89,6 +89,7 @@ cdef class ClassCriterion(Criterion):
         """Find out whether the weights are whole numbers, as those of a bootstrap are."""
         cdef idx_t p
         cdef w_t total = 0.0, w
+        self.use_all_slots()
         self.whole_weights = True
         self.packs = self.n_outputs == 1 and self.node.stride <= 65536
         for p in range(n):
