@@ -49,6 +49,7 @@ cdef class TreeBuilder:
         self.splitter = splitter
         self.index = SampleIndex()
         self.store = NodeStore(criterion.value_size)
+        self.store.reserve(view.n_samples)
         criterion.bind(workspace, view.n_samples)
         self.block = RankBlock()
         self.block.bind(view, self.in_order and type(splitter).reads_whole_nodes, workspace)

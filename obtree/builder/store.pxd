@@ -32,7 +32,8 @@ cdef class NodeStore:
     cdef bint uses_share
 
     cdef void clear(self) noexcept nogil
-    cdef int _lengthen_nodes(self) except -1 nogil
+    cdef int reserve(self, idx_t n_rows) except -1
+    cdef int _lengthen_nodes(self, idx_t n) except -1 nogil
     cdef node_t add_node(self) except -1 nogil
     cdef int set_split(self, node_t node, node_t left, const Hyperplane* plane) except -1 nogil
     cdef int _lengthen_terms(self, idx_t n_more) except -1 nogil

@@ -15,6 +15,10 @@ from obtree.core.memory cimport free_block, grow_block
 from obtree.core.types cimport feature_t, idx_t, node_t, w_t
 from obtree.data.hyperplane cimport Hyperplane
 
+cdef enum:
+    NODE_BYTES = 64           # of a node, more or less, without its value
+    RESERVED_BYTES = 33554432
+
 
 cdef class NodeStore:
 
@@ -44,9 +48,18 @@ cdef class NodeStore:
         self.uses_partner = False
         self.uses_share = False
 
-    cdef int _lengthen_nodes(self) except -1 nogil:
-        # By half: a large tree is a good part of what a fit takes.
-        cdef idx_t n = self._node_capacity + self._node_capacity // 2 + 256
+    cdef int reserve(self, idx_t n_rows) except -1:
+        """Make room for any tree on n_rows rows, or for a large one.
+
+        Memory that is never written to costs nothing, and arrays that need not be moved
+        leave no holes behind.
+        """
+        cdef idx_t n_bytes = NODE_BYTES + self.value_size * <idx_t>sizeof(double)
+        self._lengthen_nodes(max(min(2 * n_rows, RESERVED_BYTES // n_bytes), <idx_t>256))
+        self._lengthen_terms(max(min(n_rows, RESERVED_BYTES // n_bytes), <idx_t>256))
+        return 0
+
+    cdef int _lengthen_nodes(self, idx_t n) except -1 nogil:
         self.left = <node_t*>grow_block(self.left, n, sizeof(node_t))
         self.threshold = <double*>grow_block(self.threshold, n, sizeof(double))
         self.lower = <double*>grow_block(self.lower, n, sizeof(double))
@@ -64,7 +77,8 @@ cdef class NodeStore:
         """Append an empty leaf and return its number."""
         cdef idx_t node = self.n_nodes
         if node == self._node_capacity:
-            self._lengthen_nodes()
+            # By half: a large tree is a good part of what a fit takes.
+            self._lengthen_nodes(node + node // 2 + 256)
         if node >= 2147483647:
             with gil:
                 raise MemoryError("a tree cannot have 2**31 - 1 nodes or more")
@@ -114,32 +128,44 @@ cdef class NodeStore:
     cdef dict to_arrays(self):
         """Copies for `obtree.tree.tree.Tree.from_arrays`, terms in node order."""
         cdef idx_t n = self.n_nodes, node, k, at = 0
+        right = np.empty(n, dtype=np.int32)
+        missing_left = np.empty(n, dtype=np.uint8)
         term_ptr = np.empty(n + 1, dtype=np.int64)
-        order = np.empty(self.n_terms, dtype=np.int64)
+        term_feature = np.empty(self.n_terms, dtype=np.int32)
+        term_weight = np.empty(self.n_terms, dtype=np.float64)
+        order = np.empty(self.n_terms if self.uses_partner or self.uses_share else 0,
+                         dtype=np.int64)
+        cdef int32_t[::1] rights = right
+        cdef uint8_t[::1] sides = missing_left
         cdef int64_t[::1] pointers = term_ptr
+        cdef int32_t[::1] features = term_feature
+        cdef double[::1] weights = term_weight
         cdef int64_t[::1] source = order
         pointers[0] = 0
         for node in range(n):
-            for k in range(self.term_count[node]):
-                source[at] = self.first_term[node] + k
+            rights[node] = self.left[node] + 1 if self.left[node] >= 0 else -1
+            sides[node] = self.missing_left[node]
+            if sides[node] == 2:
+                sides[node] = (self.weight[self.left[node]] > self.weight[rights[node]])
+            for k in range(self.first_term[node],
+                           self.first_term[node] + self.term_count[node]):
+                features[at] = self.term_feature[k]
+                weights[at] = self.term_weight[k]
+                if source.shape[0]:
+                    source[at] = k
                 at += 1
             pointers[node + 1] = at
-        left = copy_array(self.left, n, np.int32)
-        weight = copy_array(self.weight, n, np.float64)
-        missing_left = copy_array(self.missing_left, n, np.uint8)
-        unseen = np.flatnonzero(missing_left == 2)
-        missing_left[unseen] = weight[left[unseen]] > weight[left[unseen] + 1]
         arrays = {
-            "children_left": left,
-            "children_right": np.where(left < 0, np.int32(-1), left + np.int32(1)),
+            "children_left": copy_array(self.left, n, np.int32),
+            "children_right": right,
             "threshold": copy_array(self.threshold, n, np.float64),
             "term_ptr": term_ptr,
-            "term_feature": copy_array(self.term_feature, self.n_terms, np.int32)[order],
-            "term_weight": copy_array(self.term_weight, self.n_terms, np.float64)[order],
+            "term_feature": term_feature,
+            "term_weight": term_weight,
             "missing_go_left": missing_left,
             "impurity": copy_array(self.impurity, n, np.float64),
             "n_node_samples": copy_array(self.n_rows, n, np.int64),
-            "weighted_n_node_samples": weight,
+            "weighted_n_node_samples": copy_array(self.weight, n, np.float64),
             "value": copy_array(self.value, n * self.value_size, np.float64),
         }
         if self.uses_lower:

@@ -19,6 +19,15 @@ cdef class ClassCriterion(Criterion):
     cdef uint32_t* packed_of          # (n_samples) the same by row of X
     cdef uint32_t* counts             # (2 * n_padded)
     cdef idx_t n_loaded               # rows of the node
+    # A node low in the tree has few of many classes. Where `compacts` says so the others
+    # are left out of node.total and node.left, and the packed rows hold compact slots.
+    cdef bint compacts
+    cdef w_t* class_total             # (n_class_padded) weights of all slots in the node
+    cdef w_t* present_total           # (n_class_padded) of those present
+    cdef uint32_t* slot_of            # (n_class_padded) compact slot of a present one
+    cdef uint32_t* class_of           # (n_class_padded) and back
+    cdef idx_t n_class_slots          # node.n_slots and node.n_padded of all classes
+    cdef idx_t n_class_padded
     cdef w_t* bins                    # (n_bins * n_padded) weights, zero between calls
     cdef uint32_t* bin_rows           # (n_bins) rows, zero between calls
     cdef idx_t max_bins
@@ -27,6 +36,8 @@ cdef class ClassCriterion(Criterion):
 
     cdef w_t load_packed(self, const row_t* rows, idx_t n) noexcept nogil
     cdef w_t load_rows(self, const row_t* rows, idx_t n, const w_t* weight) noexcept nogil
+    cdef void compact_slots(self, idx_t n_present) noexcept nogil
+    cdef void use_all_slots(self) noexcept nogil
     cdef void unpack_rows(self) noexcept nogil
     # The slots of the current node's rows (n * n_outputs): class c of output k is slot
     # k * node.stride + c.

@@ -53,6 +53,8 @@ cdef class ClassCriterion(Criterion):
         self.node.stride = int(self._n_classes.max())
         self.node.n_slots = self.n_outputs * self.node.stride
         self.node.n_padded = (self.node.n_slots + 3) // 4 * 4
+        self.n_class_slots = self.node.n_slots
+        self.n_class_padded = self.node.n_padded
         self.value_size = self.node.n_slots
 
     cpdef Criterion clone(self):
@@ -64,7 +66,11 @@ cdef class ClassCriterion(Criterion):
 
     cdef int bind(self, Workspace workspace, idx_t max_rows) except -1:
         cdef idx_t n_padded = self.node.n_padded
-        self.node.total = <w_t*>workspace.take(n_padded, sizeof(w_t))
+        self.class_total = <w_t*>workspace.take(n_padded, sizeof(w_t))
+        self.present_total = <w_t*>workspace.take(n_padded, sizeof(w_t))
+        self.slot_of = <uint32_t*>workspace.take(n_padded, sizeof(uint32_t))
+        self.class_of = <uint32_t*>workspace.take(n_padded, sizeof(uint32_t))
+        self.node.total = self.class_total
         self.node.left = <w_t*>workspace.take(n_padded, sizeof(w_t))
         self.flips.left = <double*>workspace.take(n_padded, sizeof(double))
         self.node.slot = <int32_t*>workspace.take(max_rows * self.n_outputs, sizeof(int32_t))
@@ -83,6 +89,7 @@ cdef class ClassCriterion(Criterion):
         """Find out whether the weights are whole numbers, as those of a bootstrap are."""
         cdef idx_t p
         cdef w_t total = 0.0, w
+        self.use_all_slots()
         self.whole_weights = True
         self.packs = self.n_outputs == 1 and self.node.stride <= 65536
         for p in range(n):
@@ -109,22 +116,55 @@ cdef class ClassCriterion(Criterion):
         self.goal = self.perfect_score() - node.margin
         stats.weight = weight_sum
         stats.impurity = self.impurity_of(node.total, weight_sum)
-        stats.level = node.total[1] / weight_sum if node.stride > 1 else 0.0
+        stats.level = self.class_total[1] / weight_sum if node.stride > 1 else 0.0
         return 0
 
     cdef w_t load_packed(self, const row_t* rows, idx_t n) noexcept nogil:
         """Read and count the node's rows as words; what they weigh."""
-        cdef ClassNode* node = &self.node
-        cdef w_t weight_sum = 0.0
-        cdef idx_t s
-        memset(self.counts, 0, 2 * node.n_padded * sizeof(uint32_t))
-        kernels().load_counts(self.packed_of, rows, n, self.packed, node.n_padded, self.counts)
-        for s in range(node.n_padded):
-            node.total[s] = <w_t>(self.counts[s] + self.counts[node.n_padded + s])
-            weight_sum += node.total[s]
-        node.packed = self.packed
+        cdef idx_t n_padded = self.n_class_padded
+        cdef idx_t s, n_present = 0
+        cdef uint32_t weight_sum = 0, here
+        memset(self.counts, 0, 2 * n_padded * sizeof(uint32_t))
+        kernels().load_counts(self.packed_of, rows, n, self.packed, n_padded, self.counts)
+        # Whole numbers whose sum fits 31 bits: added as such, in any order.
+        for s in range(n_padded):
+            here = self.counts[s] + self.counts[n_padded + s]
+            self.class_total[s] = <w_t><int32_t>here
+            weight_sum += here
+            n_present += here != 0
+        self.node.packed = self.packed
         self.n_loaded = n
-        return weight_sum
+        # A pure node is not split.
+        if self.compacts and n_present > 1 and n_present + 4 <= n_padded:
+            self.compact_slots(n_present)
+        else:
+            self.use_all_slots()
+        return <w_t>weight_sum
+
+    cdef void compact_slots(self, idx_t n_present) noexcept nogil:
+        """Renumber the packed rows' classes without those that the node does not have."""
+        cdef ClassNode* node = &self.node
+        cdef idx_t s, p
+        cdef uint32_t slot = 0, word
+        for s in range(self.n_class_slots):
+            if self.class_total[s] > 0.0:
+                self.present_total[slot] = self.class_total[s]
+                self.class_of[slot] = <uint32_t>s
+                self.slot_of[s] = slot
+                slot += 1
+        node.n_slots = n_present
+        node.n_padded = (n_present + 3) // 4 * 4
+        for s in range(n_present, node.n_padded):
+            self.present_total[s] = 0.0
+        node.total = self.present_total
+        for p in range(self.n_loaded):
+            word = self.packed[p]
+            self.packed[p] = self.slot_of[word & 0xFFFF] | (word & <uint32_t>0xFFFF0000)
+
+    cdef void use_all_slots(self) noexcept nogil:
+        self.node.n_slots = self.n_class_slots
+        self.node.n_padded = self.n_class_padded
+        self.node.total = self.class_total
 
     cdef w_t load_rows(self, const row_t* rows, idx_t n, const w_t* weight) noexcept nogil:
         """The same, slots and weights apart."""
@@ -132,6 +172,7 @@ cdef class ClassCriterion(Criterion):
         cdef w_t weight_sum = 0.0, w
         cdef int32_t slot
         cdef idx_t p, k
+        self.use_all_slots()
         memset(node.total, 0, node.n_padded * sizeof(w_t))
         for p in range(n):
             w = weight[rows[p]]
@@ -145,11 +186,17 @@ cdef class ClassCriterion(Criterion):
         return weight_sum
 
     cdef void unpack_rows(self) noexcept nogil:
-        """Have the slots and weights of the node's rows stand apart."""
+        """Have the slots, of all classes, and weights of the node's rows stand apart."""
         cdef ClassNode* node = &self.node
+        cdef uint32_t word
         cdef idx_t p
         if node.packed == NULL:
             return
+        if node.total == self.present_total:
+            for p in range(self.n_loaded):
+                word = self.packed[p]
+                self.packed[p] = self.class_of[word & 0xFFFF] | (word & <uint32_t>0xFFFF0000)
+            self.use_all_slots()
         for p in range(self.n_loaded):
             node.slot[p] = <int32_t>row_slot(node, p, 0)
             node.w[p] = row_weight(node, p)
@@ -189,8 +236,8 @@ cdef class ClassCriterion(Criterion):
 
     cdef void node_value(self, double* value) noexcept nogil:
         cdef idx_t s
-        for s in range(self.node.n_slots):
-            value[s] = self.node.total[s] / self.node.weight
+        for s in range(self.n_class_slots):
+            value[s] = self.class_total[s] / self.node.weight
 
     cdef void clip_value(self, double* value, double lower, double upper) noexcept nogil:
         # Monotonic constraints are for two classes; the level is the share of class 1.

@@ -6,15 +6,18 @@ from obtree.core.dispatch cimport kernels
 from obtree.core.types cimport idx_t, row_t, w_t
 from obtree.criterion.base cimport Cut, RankColumn, ScanLimits
 from obtree.criterion.classes cimport ClassCriterion
-from obtree.criterion.class_sums cimport GiniSums, reset_sums
+from obtree.criterion.class_sums cimport GiniSums
 from obtree.criterion.sweep cimport sweep_bins, sweep_flips, sweep_words
 
 
 cdef class Gini(ClassCriterion):
     """Gini impurity, averaged over the outputs."""
 
+    cdef double _squares              # sum of the node's squared weights
+
     def __cinit__(self, *args):
         self.slots_per_row = 8.0
+        self.compacts = True
 
     cdef int begin_tree(self, const row_t* rows, idx_t n, const w_t* weight) except -1 nogil:
         """Allow for rounding, unless all weights are whole numbers, whose sums are exact."""
@@ -27,6 +30,7 @@ cdef class Gini(ClassCriterion):
         cdef idx_t s
         for s in range(self.node.n_slots):
             squares += counts[s] * counts[s]
+        self._squares = squares
         return 1.0 - squares / (weight * weight * self.n_outputs)
 
     cdef double perfect_score(self) noexcept nogil:
@@ -66,8 +70,6 @@ cdef class Gini(ClassCriterion):
     cdef idx_t _scan_quickly(self, const RankColumn* column, idx_t n, idx_t n_bins,
                              const ScanLimits* limits, Cut* best) noexcept nogil:
         """The usual case, by vectors; counts when the weights allow it."""
-        cdef GiniSums sums
-        reset_sums(&sums, &self.node)
         cdef uint32_t* counts = <uint32_t*>self.bins
         if self.packs:
             if column.first_bin >= 0:
@@ -77,13 +79,13 @@ cdef class Gini(ClassCriterion):
                                       n, column.low, self.packed, self.node.n_padded, counts)
             return kernels().sweep_gini_counts(
                 counts, n_bins, self.node.n_padded, self.node.total,
-                self.node.left, self.node.weight, sums.squares, limits.min_weight_leaf,
+                self.node.left, self.node.weight, self._squares, limits.min_weight_leaf,
                 self.node.margin, &best.score, &best.low_key, &best.high_key,
             )
         self.fill_bins(column, n)
         return kernels().sweep_gini(
             self.bins, n_bins, self.node.n_padded, self.node.total, self.node.left,
-            self.node.weight, sums.squares, limits.min_weight_leaf, self.node.margin,
+            self.node.weight, self._squares, limits.min_weight_leaf, self.node.margin,
             &best.score, &best.low_key, &best.high_key,
         )
 

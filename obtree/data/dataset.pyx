@@ -20,7 +20,14 @@ from libc.string cimport memcpy, memset
 from obtree.core.dispatch cimport kernels
 from obtree.core.memory cimport Workspace
 from obtree.core.types cimport X_t, idx_t, row_t
-from obtree.data.encode cimport Encoding, code_width, encode_column
+from obtree.data.encode cimport (
+    N_BYTE_VALUES,
+    Encoding,
+    code_width,
+    encode_bytes,
+    encode_column,
+    rank_bytes,
+)
 
 from obtree.core.threads import call_detached
 
@@ -31,6 +38,11 @@ ctypedef fused cell_t:
     int16_t
     float
     double
+
+# What columns lifted out of X become.
+ctypedef fused lifted_t:
+    uint8_t
+    float
 
 cdef enum:
     CHUNK_BYTES = 16777216    # scratch for the columns encoded together
@@ -81,7 +93,8 @@ cdef class Dataset:
             X = X.view(np.uint8)
         if X.dtype == np.float32:
             self._keep_rows(X)
-        call_detached(self._encode_dense, X, n_threads, detach=n_threads > 1)
+        encode = self._encode_bytes if X.dtype == np.uint8 else self._encode_dense
+        call_detached(encode, X, n_threads, detach=n_threads > 1)
         if not keep_rows and self._every_column_has_values():
             self._X = None
             self.view.X = NULL
@@ -132,6 +145,32 @@ cdef class Dataset:
         self.view.col_stride = X.strides[1] // X.itemsize
         if X.size:
             self.view.X = &cells[0, 0]
+
+    def _encode_bytes(self, const uint8_t[:, :] X, int n_threads):
+        """The same for X of bytes: a table of 256 ranks a column, and no floats."""
+        cdef idx_t n = self.view.n_samples
+        cdef idx_t n_features = self.view.n_features
+        cdef idx_t n_chunk = min(<idx_t>64, n_features)
+        cdef Workspace scratch = Workspace()
+        cdef uint8_t* cells = <uint8_t*>scratch.take(n_chunk * n, 1)
+        cdef uint8_t* rank_of = <uint8_t*>scratch.take(n_chunk * N_BYTE_VALUES, 1)
+        cdef X_t* values = <X_t*>scratch.take(n_chunk * N_BYTE_VALUES, sizeof(X_t))
+        cdef Encoding* found = <Encoding*>scratch.take(n_chunk, sizeof(Encoding))
+        cdef idx_t first, c, n_here
+        for first in range(0, n_features, n_chunk):
+            n_here = min(n_chunk, n_features - first)
+            copy_columns(X, first, n_here, cells, n_threads)
+            for c in prange(n_here, nogil=True, schedule="dynamic", num_threads=n_threads):
+                found[c] = rank_bytes(cells + c * n, n, rank_of + c * N_BYTE_VALUES,
+                                      values + c * N_BYTE_VALUES)
+            for c in range(n_here):
+                self._reserve(first + c, n, found[c], values + c * N_BYTE_VALUES)
+            for c in prange(n_here, nogil=True, schedule="dynamic", num_threads=n_threads):
+                self._columns[first + c].n_above = encode_bytes(
+                    cells + c * n, n, rank_of + c * N_BYTE_VALUES,
+                    <uint8_t*>self._columns[first + c].codes,
+                )
+        self._lay_rows(n_threads)
 
     def _encode_dense(self, X, int n_threads):
         """Encode a few columns at a time: lift them out of X, rank them, pack them."""
@@ -242,17 +281,13 @@ cdef class Dataset:
 cdef int lift_columns(object X, idx_t first, idx_t n_columns, X_t* out,
                       int n_threads) except -1:
     """out[c * n + i] = X[i, first + c], rounded to float32."""
-    cdef const uint8_t[:, :] u1
     cdef const int8_t[:, :] i1
     cdef const uint16_t[:, :] u2
     cdef const int16_t[:, :] i2
     cdef const float[:, :] f4
     cdef const double[:, :] f8
     kind = X.dtype.str[1:]
-    if kind == "u1":
-        u1 = X
-        copy_columns(u1, first, n_columns, out, n_threads)
-    elif kind == "i1":
+    if kind == "i1":
         i1 = X
         copy_columns(i1, first, n_columns, out, n_threads)
     elif kind == "u2":
@@ -271,7 +306,7 @@ cdef int lift_columns(object X, idx_t first, idx_t n_columns, X_t* out,
     return 0
 
 
-cdef void copy_columns(const cell_t[:, :] X, idx_t first, idx_t n_columns, X_t* out,
+cdef void copy_columns(const cell_t[:, :] X, idx_t first, idx_t n_columns, lifted_t* out,
                        int n_threads) noexcept:
     cdef idx_t n = X.shape[0]
     cdef idx_t n_blocks = (n + ROW_BLOCK - 1) // ROW_BLOCK
@@ -281,12 +316,12 @@ cdef void copy_columns(const cell_t[:, :] X, idx_t first, idx_t n_columns, X_t* 
 
 
 cdef void copy_block(const cell_t[:, :] X, idx_t first, idx_t n_columns, idx_t start,
-                     idx_t end, idx_t n, X_t* out) noexcept nogil:
+                     idx_t end, idx_t n, lifted_t* out) noexcept nogil:
     """Row by row inside a block, so that each line of a C-ordered X is read once."""
     cdef idx_t i, c
     for i in range(start, end):
         for c in range(n_columns):
-            out[c * n + i] = <X_t>X[i, first + c]
+            out[c * n + i] = <lifted_t>X[i, first + c]
 
 
 cdef void pack_codes(const uint32_t* codes, idx_t n, int width, void* out) noexcept nogil:

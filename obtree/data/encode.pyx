@@ -4,7 +4,7 @@ Whole numbers in a short range, the common case of counts, categories and pixels
 are looked up in a table of the values present. Anything else is sorted once.
 """
 
-from libc.stdint cimport int64_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memset
 
 from obtree.core.sort cimport float_key, make_word, sort_words, word_key, word_position
@@ -97,3 +97,30 @@ cdef uint32_t encode_sorted(const X_t* column, idx_t n, uint32_t* codes, X_t* va
             last = key
         codes[position] = n_values - 1
     return n_values
+
+
+cdef Encoding rank_bytes(const uint8_t* column, idx_t n, uint8_t* rank_of,
+                         X_t* values) noexcept nogil:
+    cdef Encoding result
+    cdef idx_t p, k
+    result.n_values = 0
+    result.has_missing = False
+    memset(rank_of, 0, N_BYTE_VALUES)
+    for p in range(n):
+        rank_of[column[p]] = 1
+    for k in range(N_BYTE_VALUES):
+        if rank_of[k]:
+            values[result.n_values] = <X_t>k
+            rank_of[k] = <uint8_t>result.n_values
+            result.n_values += 1
+    return result
+
+
+cdef idx_t encode_bytes(const uint8_t* column, idx_t n, const uint8_t* rank_of,
+                        uint8_t* codes) noexcept nogil:
+    cdef idx_t p, n_above = 0
+    for p in range(n):
+        codes[p] = rank_of[column[p]]
+    for p in range(n):
+        n_above += codes[p] != 0
+    return n_above

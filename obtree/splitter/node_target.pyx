@@ -62,7 +62,7 @@ cdef class NodeTarget:
         cdef idx_t k, c, p, n_present, n_high
         self.is_fixed = n_outputs == 1
         for k in range(n_outputs):
-            total = self.classes.node.total + k * stride
+            total = self.classes.class_total + k * stride
             score = self.score + k * stride
             n_present = 0
             for c in range(stride):

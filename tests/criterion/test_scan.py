@@ -80,6 +80,23 @@ def test_any_number_of_classes(name, n_classes):
             Case(name, seed, 60, 1, whole, n_codes=20, n_classes=n_classes).check()
 
 
+@pytest.mark.parametrize("n_present", [1, 2, 4, 5, 9])
+@pytest.mark.parametrize("name", CLASSIFICATION)
+def test_few_of_many_classes(name, n_present):
+    for seed in range(5):
+        case = Case(name, seed, 60, whole=True, n_codes=20, n_classes=26)
+        # Not the first classes, nor neighbours.
+        case.y = 25 - 2 * (case.y % n_present)
+        case.args = case.y[case.rows], *case.args[1:]
+        case.criterion = bind_criterion(name, case.y, case.n_classes)
+        case.node = NodeProbe(case.criterion, case.rows, case.weight)
+        share = np.bincount(case.args[0][:, 0], case.args[1], 26) / case.args[1].sum()
+        np.testing.assert_array_equal(case.node.value, share)
+        # The second call has the rows counted in another way, which must not disturb a third.
+        for limits in ({}, {"min_samples_leaf": 4}, {}):
+            case.check(**limits)
+
+
 @pytest.mark.parametrize("name", CRITERIA)
 @given(
     seed=st.integers(0, 2**32 - 1),

@@ -71,6 +71,16 @@ def test_threads_and_kept_rows(dtype, n_threads, keep_rows):
     assert describe_column(dataset, 0)["keeps_X"] or not keep_rows
 
 
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_bytes_of_every_value(n_threads):
+    X = np.arange(256 * 70, dtype=np.uint32).reshape(256, 70, order="F")
+    X = (X * 77 % 256).astype(np.uint8)
+    X[:, 1] = 9
+    X[:, 2] //= 2
+    X[:, 69] = X[:, 69] % 2 * 255
+    check(Dataset(X, n_threads=n_threads), X)
+
+
 def test_the_dataset_keeps_what_it_points_to():
     X = draw_table("f4")
     dataset, expected = Dataset(X, keep_rows=True), X.copy()
