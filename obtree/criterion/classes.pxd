@@ -17,7 +17,7 @@ cdef class ClassCriterion(Criterion):
     cdef bint packs                   # ... and small enough to share a word with the class
     cdef uint32_t* packed             # (n) class and weight << 16 of the node's rows
     cdef uint32_t* packed_of          # (n_samples) the same by row of X
-    cdef uint32_t* counts             # (2 * n_padded)
+    cdef uint32_t* counts             # (2 * n_padded) packed rows by slot, then scratch
     cdef idx_t n_loaded               # rows of the node
     cdef w_t* bins                    # (n_bins * n_padded) weights, zero between calls
     cdef uint32_t* bin_rows           # (n_bins) rows, zero between calls

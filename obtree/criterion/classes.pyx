@@ -120,7 +120,8 @@ cdef class ClassCriterion(Criterion):
         memset(self.counts, 0, 2 * node.n_padded * sizeof(uint32_t))
         kernels().load_counts(self.packed_of, rows, n, self.packed, node.n_padded, self.counts)
         for s in range(node.n_padded):
-            node.total[s] = <w_t>(self.counts[s] + self.counts[node.n_padded + s])
+            self.counts[s] += self.counts[node.n_padded + s]
+            node.total[s] = <w_t>self.counts[s]
             weight_sum += node.total[s]
         node.packed = self.packed
         self.n_loaded = n
