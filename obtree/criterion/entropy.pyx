@@ -47,6 +47,8 @@ cdef class Entropy(ClassCriterion):
         """Use the table when every weight is a whole number."""
         ClassCriterion.begin_tree(self, rows, n, weight)
         self._sums.n_table = self._n_table if self.whole_weights else 0
+        # Counts are swept faster than weights, and empty ones cost next to nothing.
+        self.slots_per_row = 3.0 if self.packs else 0.5
         return 0
 
     cdef double impurity_of(self, const w_t* counts, w_t weight) noexcept nogil:

@@ -116,14 +116,15 @@ cdef class GrowthWorker:
         self._workspace = Workspace()
         builder_class = DepthFirstBuilder if rule.max_leaf_nodes < 0 else BestFirstBuilder
         self._builder = builder_class()
-        self._builder.bind(&job._dataset.view, criterion, splitter, rule, &job._stop,
-                           self._workspace)
         self._seeds = &seeds[0]
         self._sample_weight = NULL
         self._codes = NULL
         if job._sample_weight is not None:
             weights = job._sample_weight
             self._sample_weight = &weights[0]
+        self._builder.settings.given_weight = self._sample_weight
+        self._builder.bind(&job._dataset.view, criterion, splitter, rule, &job._stop,
+                           self._workspace)
         if job._balance is not None:
             codes, self._stride = job._balance
             self._codes = &codes[0, 0]
