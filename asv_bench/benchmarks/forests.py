@@ -7,7 +7,6 @@ from benchmarks.common import FitBenchmark, make_forest
 from benchmarks.datasets import LARGE, load_split
 from obtree.splitter import DiscriminantSplitter, available
 
-
 AXIS = ["axis", "axis_random"]
 # What takes longer for a node gets fewer rows and trees, so that all of it stays quick.
 FEW_TREES = 4

@@ -88,7 +88,7 @@ def test_swapping_two_classes_keeps_the_partition(name, criterion, seed):
 @pytest.mark.parametrize("name", SPLITTERS)
 def test_symmetric_classes_have_symmetric_errors(name):
     rng = np.random.default_rng(0)
-    X = np.round(rng.normal(size=(600, 2)) + [0.7, 0.3], 3)
+    X = np.round(rng.normal([0.7, 0.3], 1.0, size=(600, 2)), 3)
     X, y = np.vstack([X, -X]), np.repeat([0, 1], 600)
     half = np.tile(np.arange(600) < 200, 2)
     forest = ObliqueForestClassifier(20, splitter=SPLITTERS[name], random_state=0)
