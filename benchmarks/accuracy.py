@@ -170,11 +170,25 @@ def describe(data, splitter, n_trees, figures, reference, args):
     if args.bars:
         beside = reference.error(n_trees) if regression else None
         bar = find_bar(splitter, data, n_trees, beside)
-        if bar is None:
-            cells.append("-")
-        else:
-            cells.append(f"{'ok' if error <= bar else 'ABOVE'} {format_error(bar, regression)}")
+        cells.append("-" if bar is None else judge(error, bar, format_error(bar, regression)))
     return cells
+
+
+def judge(value, bar, shown):
+    """Return whether a figure passes, in words.
+
+    Parameters
+    ----------
+    value, bar : float
+        The figure, and the largest that passes.
+    shown : str
+        The bar as people read it.
+
+    Returns
+    -------
+    verdict : str
+    """
+    return f"{'ok' if value <= bar else 'ABOVE'} {shown}"
 
 
 def describe_best(data, found):
@@ -200,8 +214,8 @@ def describe_best(data, found):
         return None
     best = min(ours, key=ours.get)
     ratio = ours[best] / found[REFERENCE].error(RMSE_TREES)
-    verdict = "ok" if ratio <= RMSE_BEST[data] else "ABOVE"
-    return f"{data}: best is {best} at {ratio:.3f}x scikit-learn; {verdict} {RMSE_BEST[data]}x"
+    verdict = judge(ratio, RMSE_BEST[data], f"{RMSE_BEST[data]}x")
+    return f"{data}: best is {best} at {ratio:.3f}x scikit-learn; {verdict}"
 
 
 def describe_times(data, found):
@@ -223,16 +237,14 @@ def describe_times(data, found):
         limit = SECONDS.get(splitter, {}).get(data)
         if limit is not None:
             seconds = min(figures.seconds)
-            verdict = "ok" if seconds <= limit else "ABOVE"
-            sentences.append(
-                f"{data}: a tree of {splitter} takes {seconds:.1f} s; {verdict} {limit} s"
-            )
+            verdict = judge(seconds, limit, f"{limit} s")
+            sentences.append(f"{data}: a tree of {splitter} takes {seconds:.1f} s; {verdict}")
         bar = TIME.get(splitter, {}).get(data)
         if bar is not None and REFERENCE in found:
             ratio = min(figures.seconds) / min(found[REFERENCE].seconds)
-            verdict = "ok" if ratio <= bar else "ABOVE"
+            verdict = judge(ratio, bar, f"{bar}x")
             sentences.append(
-                f"{data}: a tree of {splitter} takes {ratio:.2f}x scikit-learn's; {verdict} {bar}x"
+                f"{data}: a tree of {splitter} takes {ratio:.2f}x scikit-learn's; {verdict}"
             )
     return sentences
 

@@ -15,8 +15,8 @@ from sklearn.datasets import (
 )
 from sklearn.model_selection import train_test_split
 
-CLASSIFICATION = ("digits", "breast_cancer", "synthetic")
-REGRESSION = ("diabetes", "synthetic_regression")
+CLASSIFICATION = ("digits", "breast_cancer", "synthetic", "small")
+REGRESSION = ("diabetes", "synthetic_regression", "small_regression")
 LARGE = ("letter", "covertype")
 
 
@@ -47,14 +47,16 @@ def _make_table(name):
         return load_digits(return_X_y=True)
     if name == "breast_cancer":
         return load_breast_cancer(return_X_y=True)
-    if name == "synthetic":
+    if name in ("synthetic", "small"):
+        n_rows = 10_000 if name == "synthetic" else 2_000
         return make_classification(
-            10_000, 30, n_informative=12, n_classes=5, flip_y=0.05, random_state=0
+            n_rows, 30, n_informative=12, n_classes=5, flip_y=0.05, random_state=0
         )
     if name == "diabetes":
         return load_diabetes(return_X_y=True)
-    if name == "synthetic_regression":
-        return make_regression(10_000, 20, n_informative=10, noise=5.0, random_state=0)
+    if name in ("synthetic_regression", "small_regression"):
+        n_rows = 10_000 if name == "synthetic_regression" else 2_000
+        return make_regression(n_rows, 20, n_informative=10, noise=5.0, random_state=0)
     raise ValueError(f"unknown data set {name!r}")
 
 

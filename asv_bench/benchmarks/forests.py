@@ -7,25 +7,39 @@ from benchmarks.common import FitBenchmark, make_forest
 from benchmarks.datasets import LARGE, load_split
 from obtree.splitter import DiscriminantSplitter, available
 
+AXIS = ["axis", "axis_random"]
+# What takes longer for a node gets fewer rows and trees, so that all of it stays quick.
+FEW_TREES = 4
+
 
 class FitForest(FitBenchmark):
-    """Default parameters, every splitter there is."""
+    """Default parameters, axis splits."""
 
     param_names = ("data", "splitter")
-    params = (["digits", "synthetic", "synthetic_regression"], sorted(available()))
+    params = (["digits", "synthetic", "synthetic_regression"], AXIS)
 
     def make_model(self, data, splitter):
         return make_forest(data, splitter=splitter)
+
+
+class FitObliqueForest(FitBenchmark):
+    """Default parameters, every other splitter there is."""
+
+    param_names = ("data", "splitter")
+    params = (["digits", "small", "small_regression"], sorted(set(available()) - set(AXIS)))
+
+    def make_model(self, data, splitter):
+        return make_forest(data, FEW_TREES, splitter=splitter)
 
 
 class FitNodeModels(FitBenchmark):
     """Every model of the discriminant splitter."""
 
     param_names = ("data", "method")
-    params = (["digits", "synthetic_regression"], ["ridge", "lda", "logistic"])
+    params = (["digits", "small_regression"], ["ridge", "lda", "logistic"])
 
     def make_model(self, data, method):
-        return make_forest(data, splitter=DiscriminantSplitter(method))
+        return make_forest(data, FEW_TREES, splitter=DiscriminantSplitter(method))
 
 
 class FitRotationForest(FitBenchmark):

@@ -32,7 +32,7 @@ class FitOC1Tree(FitBenchmark):
     """Planes by coordinate descent, by the way of searching."""
 
     param_names = ("data", "setting")
-    params = (["digits", "synthetic", "synthetic_regression"], ["oc1", "best", "cart-lc"])
+    params = (["digits", "small", "small_regression"], ["oc1", "best", "cart-lc"])
 
     def make_model(self, data, setting):
         parameters = {"best": {"order": "best"}, "cart-lc": {"mode": "cart-lc"}}

@@ -17,7 +17,7 @@ cdef class ClassCriterion(Criterion):
     cdef bint packs                   # ... and small enough to share a word with the class
     cdef uint32_t* packed             # (n) class and weight << 16 of the node's rows
     cdef uint32_t* packed_of          # (n_samples) the same by row of X
-    cdef uint32_t* counts             # (2 * n_padded)
+    cdef uint32_t* counts             # (2 * n_padded) packed rows by slot, then scratch
     cdef idx_t n_loaded               # rows of the node
     # A node low in the tree has few of many classes. Where `compacts` says so the others
     # are left out of node.total and node.left, and the packed rows hold compact slots.

@@ -129,6 +129,7 @@ cdef class ClassCriterion(Criterion):
         # Whole numbers whose sum fits 31 bits: added as such, in any order.
         for s in range(n_padded):
             here = self.counts[s] + self.counts[n_padded + s]
+            self.counts[s] = here
             self.class_total[s] = <w_t><int32_t>here
             weight_sum += here
             n_present += here != 0

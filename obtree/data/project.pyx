@@ -6,7 +6,7 @@ the block stay in the cache. Every row's sum has the order that hyperplane.pxd d
 """
 
 from libc.math cimport NAN
-from libc.stdint cimport uint32_t
+from libc.stdint cimport uint8_t, uint32_t
 
 from obtree.core.dispatch cimport kernels
 from obtree.core.types cimport X_t, idx_t, row_t
@@ -16,6 +16,7 @@ from obtree.data.hyperplane cimport Hyperplane, project_plane
 cdef enum:
     BLOCK = 128               # rows whose partial sums are kept together
     LANES = 16                # partial sums of a long projection
+    FEW_TERMS = 3             # of the projections with a loop of their own
 
 
 cdef void project_rows(const DataView* view, const Hyperplane* plane, const row_t* rows, idx_t n,
@@ -29,6 +30,8 @@ cdef void project_rows(const DataView* view, const Hyperplane* plane, const row_
         kernels().project_rows(view.X, view.row_stride, view.col_stride, plane.feature,
                                plane.weight, plane.n_terms, rows, n, out)
         return
+    if project_bytes(view, plane, rows, n, out):
+        return
     while start < n:
         n_block = min(<idx_t>BLOCK, n - start)
         if plane.n_terms < LANES:
@@ -36,6 +39,46 @@ cdef void project_rows(const DataView* view, const Hyperplane* plane, const row_
         else:
             add_lanes(view, plane, rows + start, n_block, out + start)
         start += n_block
+
+
+cdef bint project_bytes(const DataView* view, const Hyperplane* plane, const row_t* rows,
+                        idx_t n, double* out) noexcept nogil:
+    """Few terms of columns with one byte a rank and nothing missing; False for others."""
+    cdef const uint8_t* codes[FEW_TERMS]
+    cdef const X_t* values[FEW_TERMS]
+    cdef double weight[FEW_TERMS]
+    cdef const ColumnView* column
+    # Ranks copied together belong to a node as a whole, of which these may be a part.
+    cdef bint by_rows = n <= view.row_limit and view.row_places == NULL
+    cdef idx_t stride = view.row_bytes if by_rows else 1
+    cdef idx_t k, p, at
+    if plane.n_terms > FEW_TERMS or plane.partner != NULL:
+        return False
+    for k in range(plane.n_terms):
+        column = &view.columns[plane.feature[k]]
+        if column.rows != NULL or column.width != 1 or column.has_missing:
+            return False
+        codes[k] = <const uint8_t*>column.codes
+        if by_rows:
+            codes[k] = view.row_codes + column.row_offset
+        values[k] = column.values
+        weight[k] = plane.weight[k]
+    if plane.n_terms == 1:
+        for p in range(n):
+            at = rows[p] * stride
+            out[p] = 0.0 + weight[0] * <double>values[0][codes[0][at]]
+    elif plane.n_terms == 2:
+        for p in range(n):
+            at = rows[p] * stride
+            out[p] = (0.0 + weight[0] * <double>values[0][codes[0][at]]
+                      + weight[1] * <double>values[1][codes[1][at]])
+    else:
+        for p in range(n):
+            at = rows[p] * stride
+            out[p] = (0.0 + weight[0] * <double>values[0][codes[0][at]]
+                      + weight[1] * <double>values[1][codes[1][at]]
+                      + weight[2] * <double>values[2][codes[2][at]])
+    return True
 
 
 cdef void read_block(const DataView* view, idx_t j, const row_t* rows, idx_t n,

@@ -1,10 +1,13 @@
 # How large each feature's values are, so that features in different units can be added.
 
-from obtree.core.types cimport idx_t, row_t
+from obtree.core.memory cimport Workspace
+from obtree.core.types cimport idx_t, row_t, w_t
 from obtree.data.dataset cimport DataView
 
 
 # OUT scale (n_features): a power of two near the distance between the quartiles of the
 # feature's distinct values; 1 for a constant feature. Repeated or re-ordered rows change
-# nothing, and scaling a feature by a power of two scales it exactly.
-cdef void measure_scales(const DataView* view, double* scale) noexcept nogil
+# nothing, and scaling a feature by a power of two scales it exactly. IN weight (n_samples):
+# rows of weight zero do not count; NULL when all rows do. May raise.
+cdef int measure_scales(const DataView* view, const w_t* weight, double* scale,
+                        Workspace workspace) except -1

@@ -6,28 +6,91 @@ smaller than another one.
 """
 
 from libc.math cimport frexp, ldexp
-from libc.stdint cimport uint32_t
+from libc.stdint cimport uint8_t, uint32_t
+from libc.string cimport memset
 
-from obtree.core.types cimport idx_t
+from obtree.core.memory cimport Workspace
+from obtree.core.types cimport idx_t, w_t
 from obtree.data.dataset cimport ColumnView, DataView, stored_code
 
 
-cdef void measure_scales(const DataView* view, double* scale) noexcept nogil:
-    cdef idx_t j
-    cdef uint32_t skipped
+cdef int measure_scales(const DataView* view, const w_t* weight, double* scale,
+                        Workspace workspace) except -1:
+    cdef idx_t j, n_most = 0
+    cdef uint8_t* present = NULL
+    if weight != NULL and has_zero(weight, view.n_samples):
+        for j in range(view.n_features):
+            n_most = max(n_most, <idx_t>view.columns[j].n_values + 1)
+        present = <uint8_t*>workspace.take(n_most, sizeof(uint8_t))
+    for j in range(view.n_features):
+        scale[j] = measure_column(view, j, weight, present)
+    return 0
+
+
+cdef bint has_zero(const w_t* weight, idx_t n) noexcept nogil:
+    cdef idx_t i
+    for i in range(n):
+        if weight[i] == 0.0:
+            return True
+    return False
+
+
+cdef double measure_column(const DataView* view, idx_t j, const w_t* weight,
+                           uint8_t* present) noexcept nogil:
+    """The scale of a column; SCRATCH present, NULL when all its values count."""
+    cdef uint32_t n_values = view.columns[j].n_values
+    cdef uint32_t skipped, low, high
     cdef int exponent
     cdef double mantissa
-    for j in range(view.n_features):
-        scale[j] = 1.0
-        if view.columns[j].n_values < 2:
-            continue
-        skipped = view.columns[j].n_values // 4
-        mantissa = frexp(
-            value_of_rank(view, j, view.columns[j].n_values - 1 - skipped)
-            - value_of_rank(view, j, skipped), &exponent
-        )
-        # The nearest power of two, by ratio: mantissas begin at a half.
-        scale[j] = ldexp(1.0, exponent if mantissa > 0.7071067811865476 else exponent - 1)
+    if present != NULL:
+        n_values = mark_present(view, j, weight, present)
+    if n_values < 2:
+        return 1.0
+    skipped = n_values // 4
+    low = skipped
+    high = view.columns[j].n_values - 1 - skipped
+    if present != NULL:
+        low = find_present(present, 0, 1, skipped)
+        high = find_present(present, view.columns[j].n_values - 1, -1, skipped)
+    mantissa = frexp(value_of_rank(view, j, high) - value_of_rank(view, j, low), &exponent)
+    # The nearest power of two, by ratio: mantissas begin at a half.
+    return ldexp(1.0, exponent if mantissa > 0.7071067811865476 else exponent - 1)
+
+
+cdef uint32_t mark_present(const DataView* view, idx_t j, const w_t* weight,
+                           uint8_t* present) noexcept nogil:
+    """Mark the ranks that rows with a weight have; how many there are."""
+    cdef const ColumnView* column = &view.columns[j]
+    cdef idx_t i, n_implied = 0
+    cdef uint32_t n_present = 0
+    memset(present, 0, column.n_values + 1)
+    if column.rows == NULL:
+        for i in range(view.n_samples):
+            if weight[i] > 0.0:
+                present[stored_code(column, i)] = 1
+    else:
+        for i in range(view.n_samples):
+            n_implied += weight[i] > 0.0
+        for i in range(column.n_stored):
+            if weight[column.rows[i]] > 0.0:
+                present[stored_code(column, i)] = 1
+                n_implied -= 1
+        if n_implied > 0:
+            present[column.zero_code] = 1
+    for i in range(column.n_values):
+        n_present += present[i]
+    return n_present
+
+
+cdef uint32_t find_present(const uint8_t* present, uint32_t start, int step,
+                           uint32_t n_skipped) noexcept nogil:
+    """The present rank that comes after n_skipped others, from `start` on."""
+    cdef uint32_t rank = start
+    cdef uint32_t n_left = n_skipped
+    while not present[rank] or n_left > 0:
+        n_left -= present[rank]
+        rank = <uint32_t>(<idx_t>rank + step)
+    return rank
 
 
 cdef double value_of_rank(const DataView* view, idx_t j, uint32_t rank) noexcept nogil:

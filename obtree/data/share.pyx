@@ -6,10 +6,11 @@ of its values there, and feature importances are shared in that proportion.
 """
 
 from libc.float cimport DBL_MAX
-from libc.math cimport fabs, sqrt
+from libc.math cimport NAN, fabs, sqrt
+from libc.stdint cimport uint32_t
 
 from obtree.core.types cimport idx_t, row_t, w_t
-from obtree.data.dataset cimport DataView, read_value
+from obtree.data.dataset cimport ColumnView, DataView, read_value, stored_code
 from obtree.data.hyperplane cimport Hyperplane
 
 cdef enum:
@@ -20,8 +21,13 @@ cdef enum:
 
 cdef inline double read_cell(const DataView* view, row_t row, idx_t j) noexcept nogil:
     """A value, in the common case without a call to another module."""
+    cdef const ColumnView* column = &view.columns[j]
+    cdef uint32_t code
     if view.X != NULL:
         return <double>view.X[row * view.row_stride + j * view.col_stride]
+    if column.rows == NULL:
+        code = stored_code(column, row)
+        return <double>column.values[code] if code < column.n_values else <double>NAN
     return <double>read_value(view, row, j)
 
 

@@ -18,7 +18,7 @@ cdef void balance_classes(const int32_t* codes, idx_t n_samples, idx_t n_outputs
 cdef class Bag:
     cdef idx_t _n_samples
     cdef idx_t _n_draws
-    cdef const w_t* _sample_weight    # NULL: every row weighs 1
+    cdef const w_t* sample_weight     # NULL: every row weighs 1
     cdef const int32_t* _codes        # classes to balance, or NULL
     cdef idx_t _n_outputs
     cdef idx_t _stride

@@ -66,11 +66,11 @@ cdef class Bag:
         self._workspace = Workspace()
         self._n_samples = n_samples
         self._n_draws = n_draws
-        self._sample_weight = NULL
+        self.sample_weight = NULL
         self._codes = NULL
         if sample_weight is not None:
             weights = sample_weight
-            self._sample_weight = &weights[0]
+            self.sample_weight = &weights[0]
         if balance is not None:
             codes, self._stride = balance
             self._codes = &codes[0, 0]
@@ -92,13 +92,13 @@ cdef class Bag:
             memcpy(self._drawn, weight, n * sizeof(w_t))
             balance_classes(self._codes, n, self._n_outputs, self._stride, self._drawn,
                             self._counts, weight)
-        if self._sample_weight != NULL:
+        if self.sample_weight != NULL:
             for i in range(n):
-                weight[i] *= self._sample_weight[i]
+                weight[i] *= self.sample_weight[i]
                 total += weight[i]
             if total == 0.0:
                 # A bag without a single row that weighs anything: take all rows instead.
-                memcpy(weight, self._sample_weight, n * sizeof(w_t))
+                memcpy(weight, self.sample_weight, n * sizeof(w_t))
 
 
 def bootstrap_counts(seed, idx_t n_samples, idx_t n_draws):

@@ -81,11 +81,12 @@ cdef class GrowthWorker(Worker):
         self._workspace = Workspace()
         builder_class = DepthFirstBuilder if rule.max_leaf_nodes < 0 else BestFirstBuilder
         self._builder = builder_class()
-        self._builder.bind(&job._dataset.view, criterion, splitter, rule, &job.stopped,
-                           self._workspace)
         self._seeds = &seeds[0]
         self._bag = Bag(job._dataset.n_samples, job._n_bootstrap, job._sample_weight,
                         job._balance)
+        self._builder.settings.given_weight = self._bag.sample_weight
+        self._builder.bind(&job._dataset.view, criterion, splitter, rule, &job.stopped,
+                           self._workspace)
         self._kept = job._seeds
 
     cdef object work(self, idx_t t):

@@ -26,6 +26,9 @@ cdef struct SplitSettings:
     idx_t max_features        # candidate directions a node
     const int8_t* monotonic   # n_features signs, NULL when there are no constraints
     const volatile int* stop  # becomes non-zero when the user interrupts: return LEAF soon
+    # By row of X, before any bootstrap; rows of weight zero are to count for nothing. NULL:
+    # every row takes part.
+    const w_t* given_weight
 
 
 cdef struct NodeTask:

@@ -26,6 +26,7 @@ from obtree.core.memory cimport Workspace
 from obtree.core.random cimport RandState, bounded
 from obtree.core.types cimport FOUND, feature_t, idx_t, row_t, w_t
 from obtree.criterion.base cimport Criterion, NodeStats, ScanLimits
+from obtree.criterion.classes cimport ClassCriterion
 from obtree.data.dataset cimport DataView
 from obtree.data.hyperplane cimport Hyperplane, goes_left
 from obtree.data.node_rows cimport find_complete
@@ -42,6 +43,16 @@ MODES = ("oc1", "cart-lc")
 cdef enum:
     FEW_FEATURES = 100                # up to so many, "auto" searches all coefficients
     MAX_ROWS = 1 << 30                # of a search: more do not fit a word
+    REGRESSION_ROWS = 1000            # of an "auto" search
+    FEWEST_ROWS = 250                 # ... of classes
+    CLASS_ROWS = 20                   # ... for each class, when that is more
+
+
+cdef idx_t count_search_rows(Criterion criterion):
+    """The rows that "auto" lets a search see."""
+    if not isinstance(criterion, ClassCriterion):
+        return REGRESSION_ROWS
+    return max(<idx_t>FEWEST_ROWS, CLASS_ROWS * (<ClassCriterion>criterion).node.stride)
 
 
 def _check_count(name, value, low, also=""):
@@ -73,8 +84,10 @@ cdef class OC1Splitter(Splitter):
         Further searches that start from random planes; the best one counts.
     axis_bias : float, default=1.0
         A plane must gain at least so many times what the axis split gains.
-    max_search_rows : int or None, default=1000
-        Rows the search looks at; a larger node is sampled. None for all.
+    max_search_rows : int, "auto" or None, default="auto"
+        Rows the search looks at; a larger node is sampled. None for all; "auto" for 1000 in
+        regression, and for ``max(250, 20 * n_classes)`` in classification: smaller samples
+        make the trees of a forest more different from each other.
     max_coefficients : int, "auto" or None, default="auto"
         Coefficients the search may move, drawn at random for each node, beside that of the
         axis split. None for all; "auto" for all of up to 100 features, else for
@@ -113,14 +126,14 @@ cdef class OC1Splitter(Splitter):
     cdef feature_t* _features         # (n_features)
 
     def __init__(self, *, mode="oc1", order="sequential", n_jumps=5, n_restarts=0, axis_bias=1.0,
-                 max_search_rows=1000, max_coefficients="auto", max_passes=20):
+                 max_search_rows="auto", max_coefficients="auto", max_passes=20):
         _check_choice("mode", mode, MODES)
         _check_choice("order", order, ORDERS)
         _check_count("n_jumps", n_jumps, 0)
         _check_count("n_restarts", n_restarts, 0)
         _check_count("max_passes", max_passes, 1)
-        if max_search_rows is not None:
-            _check_count("max_search_rows", max_search_rows, 2, " or None")
+        if max_search_rows is not None and max_search_rows != "auto":
+            _check_count("max_search_rows", max_search_rows, 2, ", 'auto' or None")
         if max_coefficients is not None and max_coefficients != "auto":
             _check_count("max_coefficients", max_coefficients, 1, ", 'auto' or None")
         if isinstance(axis_bias, bool) or not isinstance(axis_bias, Real):
@@ -143,7 +156,9 @@ cdef class OC1Splitter(Splitter):
         self._cart = self.mode == "cart-lc"
         self._bias = self.axis_bias
         self._max_rows = min(view.n_samples, <idx_t>MAX_ROWS)
-        if self.max_search_rows is not None:
+        if self.max_search_rows == "auto":
+            self._max_rows = min(self._max_rows, count_search_rows(criterion))
+        elif self.max_search_rows is not None:
             self._max_rows = min(self._max_rows, <idx_t>self.max_search_rows)
         self._max_columns = p
         if self.max_coefficients == "auto":

@@ -33,8 +33,9 @@ cdef class RandomDirections:
     cdef uint32_t* codes      # (n_samples)
 
     # Once per worker. `mean_terms` non-zeros on average, up to max_draws directions a node.
-    cdef int bind(self, const DataView* view, double mean_terms, bint dense, WeightKind kind,
-                  idx_t max_draws, Workspace workspace) except -1
+    # IN given_weight: as in SplitSettings.
+    cdef int bind(self, const DataView* view, const w_t* given_weight, double mean_terms,
+                  bint dense, WeightKind kind, idx_t max_draws, Workspace workspace) except -1
 
     cdef void begin_tree(self) noexcept nogil
 

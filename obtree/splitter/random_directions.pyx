@@ -15,7 +15,7 @@ from libc.string cimport memcpy, memset
 
 from obtree.core.memory cimport Workspace
 from obtree.core.random cimport RandState, bounded, next_word, normal, uniform
-from obtree.core.types cimport feature_t, idx_t, row_t
+from obtree.core.types cimport feature_t, idx_t, row_t, w_t
 from obtree.data.dataset cimport DataView, gather_codes
 from obtree.data.hyperplane cimport Hyperplane
 from obtree.data.scale cimport measure_scales
@@ -28,8 +28,8 @@ cdef enum:
 
 cdef class RandomDirections:
 
-    cdef int bind(self, const DataView* view, double mean_terms, bint dense, WeightKind kind,
-                  idx_t max_draws, Workspace workspace) except -1:
+    cdef int bind(self, const DataView* view, const w_t* given_weight, double mean_terms,
+                  bint dense, WeightKind kind, idx_t max_draws, Workspace workspace) except -1:
         cdef idx_t p = view.n_features
         cdef uint64_t n_slots = 16
         self.view = view
@@ -38,7 +38,7 @@ cdef class RandomDirections:
         self.pool.n_features = p
         self.pool.feature = <feature_t*>workspace.take(p, sizeof(feature_t))
         self.scale = <double*>workspace.take(p, sizeof(double))
-        measure_scales(view, self.scale)
+        measure_scales(view, given_weight, self.scale, workspace)
         self.size_up_to = <double*>workspace.take(p, sizeof(double))
         self.n_sizes = fill_sizes(p, min(mean_terms, <double>p), self.size_up_to)
         while n_slots < 4 * <uint64_t>max_draws:

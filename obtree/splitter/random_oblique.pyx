@@ -4,7 +4,8 @@ Each candidate is a random combination of a few features (Forest-RC of Breiman, 
 projections of Tomita et al., 2020), divided by the features' scales. Its projections are
 sorted and swept like a single feature's values. With ``threshold="random"`` one threshold is
 drawn between the smallest and the largest projection instead: extremely randomised trees
-(Geurts et al., 2006) with oblique splits.
+(Geurts et al., 2006) with oblique splits. With ``two_sided=True`` a node may ask whether the
+projection lies between two thresholds (Criminisi et al., 2011, equation 2.2).
 
 A direction that is constant in the node does not count towards ``max_features``, nor does one
 that the node has met already.
@@ -25,10 +26,12 @@ from obtree.data.hyperplane cimport Hyperplane
 from obtree.data.lattice cimport KeyRange, Lattice
 from obtree.data.project cimport project_rows
 from obtree.splitter.base cimport NodeTask, SplitResult, Splitter, SplitSettings
+from obtree.splitter.interval cimport IntervalSweep
 from obtree.splitter.random_directions cimport RandomDirections, WeightKind
 from obtree.splitter.sweep cimport BETTER, CONSTANT, ScoreCut, ScoreSweep, reset_cut
 
 from obtree.core.names import unknown_name
+from obtree.splitter.direction import check_flag
 
 WEIGHTS = ("sign", "uniform", "gaussian", "power_of_two")
 THRESHOLDS = ("best", "random")
@@ -53,9 +56,12 @@ cdef class RandomObliqueSplitter(Splitter):
         Whether directions have all features; `feature_combinations` then says nothing.
     threshold : {"best", "random"}, default="best"
         Whether the best threshold of a direction is taken, or one drawn at random.
+    two_sided : bool, default=False
+        Whether a node may ask for an interval, ``lower < projection <= threshold``; for
+        ``threshold="best"`` only.
     """
 
-    parameter_names = ("feature_combinations", "weights", "dense", "threshold")
+    parameter_names = ("feature_combinations", "weights", "dense", "threshold", "two_sided")
     max_features_unbounded = True
     prefers_bootstrap = False
 
@@ -63,16 +69,17 @@ cdef class RandomObliqueSplitter(Splitter):
     cdef readonly str weights
     cdef readonly bint dense
     cdef readonly str threshold
+    cdef readonly bint two_sided
     cdef RandomDirections directions
     cdef Lattice lattice
     cdef ScoreSweep scores
     cdef bint best_threshold
-    cdef bint whole_numbers   # weights are powers of two
+    cdef bint whole_numbers   # weights are powers of two, and projections may be keys
     cdef Hyperplane plane
     cdef double* projection
 
     def __init__(self, *, feature_combinations=2.0, weights="sign", dense=False,
-                 threshold="best"):
+                 threshold="best", two_sided=False):
         if (not isinstance(feature_combinations, numbers.Real)
                 or isinstance(feature_combinations, (bool, np.bool_))
                 or not 1.0 <= feature_combinations < float("inf")):
@@ -86,12 +93,19 @@ cdef class RandomObliqueSplitter(Splitter):
             raise ValueError(f"dense={dense!r} is not valid; expected True or False")
         if threshold not in THRESHOLDS:
             raise ValueError(unknown_name("threshold", threshold, THRESHOLDS))
+        self.two_sided = check_flag("two_sided", two_sided)
+        if self.two_sided and threshold == "random":
+            raise ValueError(
+                "two_sided=True is not valid with threshold='random'; expected threshold='best'"
+            )
         self.feature_combinations = feature_combinations
         self.weights = weights
         self.dense = dense
         self.threshold = threshold
         self.best_threshold = threshold == "best"
-        self.whole_numbers = weights in ("sign", "power_of_two") and not dense
+        # Intervals are searched on sorted projections only.
+        self.whole_numbers = (weights in ("sign", "power_of_two") and not dense
+                              and not self.two_sided)
 
     @property
     def needs_rows(self):
@@ -102,13 +116,13 @@ cdef class RandomObliqueSplitter(Splitter):
                   const SplitSettings* settings, Workspace workspace) except -1:
         Splitter.bind(self, view, criterion, settings, workspace)
         self.directions = RandomDirections()
-        self.directions.bind(view, self.feature_combinations, self.dense,
+        self.directions.bind(view, settings.given_weight, self.feature_combinations, self.dense,
                              <WeightKind><int>WEIGHTS.index(self.weights),
                              3 * settings.max_features + 16, workspace)
         self.lattice = Lattice()
         if self.whole_numbers:
             self.lattice.bind(view, workspace)
-        self.scores = ScoreSweep()
+        self.scores = IntervalSweep() if self.two_sided else ScoreSweep()
         self.scores.bind(criterion, workspace, view.n_samples)
         self.plane.partner = NULL
         self.plane.feature = <feature_t*>workspace.take(view.n_features, sizeof(feature_t))
@@ -162,5 +176,6 @@ cdef class RandomObliqueSplitter(Splitter):
         if not found or self.settings.stop[0]:
             return LEAF
         out.plane.threshold = best.threshold
+        out.plane.lower = best.lower
         out.plane.missing_left = best.missing_left
         return FOUND

@@ -475,6 +475,7 @@ def propose_splits(Dataset dataset, Criterion criterion, Splitter splitter, rows
     settings.max_features = max_features
     settings.monotonic = NULL
     settings.stop = &stop
+    settings.given_weight = NULL
     criterion.bind(workspace, dataset.n_samples)
     splitter.bind(&dataset.view, criterion, &settings, workspace)
     random.seed_state(&rng, <uint64_t>seed, 0)

@@ -104,8 +104,13 @@ def project_lattice(Dataset dataset, feature, weight, rows):
     return result, np.array([key_value(&found, key) for key in keys])
 
 
-def measure_scales(Dataset dataset):
-    """The scale of every feature."""
+def measure_scales(Dataset dataset, weight=None):
+    """The scale of every feature, of rows with a weight."""
     cdef double[::1] out = np.empty(dataset.n_features)
-    scale.measure_scales(&dataset.view, &out[0])
+    cdef const double[::1] weights
+    cdef const double* given = NULL
+    if weight is not None:
+        weights = weight
+        given = &weights[0]
+    scale.measure_scales(&dataset.view, given, &out[0], Workspace())
     return np.asarray(out)

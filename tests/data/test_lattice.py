@@ -63,3 +63,26 @@ def test_scales(kind):
     assert scales.tolist() == [0.5, 512.0, 1.0, 1.0, 4.0, 0.5]
     scaled = measure_scales(Dataset(table * 2.0**-20, keep_rows=True))
     np.testing.assert_array_equal(scaled[[0, 1, 2, 4, 5]], scales[[0, 1, 2, 4, 5]] * 2.0**-20)
+
+
+@pytest.mark.parametrize("kind", ["dense", "ranks", "sparse"])
+def test_scales_without_rows_of_weight_zero(kind):
+    rng = np.random.default_rng(0)
+    X = np.zeros((400, 4), dtype=np.float32)
+    X[:, 0] = rng.random(400)
+    X[:, 1] = rng.integers(0, 50, 400)
+    X[rng.random(400) < 0.5, 2] = np.nan
+    weight = rng.integers(0, 2, 400).astype(float)
+    absent = weight == 0
+    X[absent] *= 1000
+    X[absent, 3] = 5.0
+    keep_rows = kind != "ranks"
+
+    def measure(table, weight=None):
+        table = sparse.csc_array(table) if kind == "sparse" else table
+        return measure_scales(Dataset(table, keep_rows=keep_rows), weight)
+
+    expected = measure(X[~absent])
+    assert expected.tolist() != measure(X).tolist()
+    assert measure(X, weight).tolist() == expected.tolist()
+    assert measure(X, np.ones(400)).tolist() == measure(X).tolist()

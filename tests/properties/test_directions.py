@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from obtree.splitter import ConicSplitter, TwoProbeSplitter
+from obtree.splitter import ConicSplitter, RandomObliqueSplitter, TwoProbeSplitter
 from obtree.testing.growth import find_differences, grow_forest, grow_tree, hash_trees
 from obtree.testing.reference import find_members, route_rows
 
@@ -18,6 +18,7 @@ SPLITTERS = {
     "two_probe": TwoProbeSplitter(),
     "two_probe any": TwoProbeSplitter("any"),
     "two_probe two-sided": TwoProbeSplitter(two_sided=True),
+    "random_oblique two-sided": RandomObliqueSplitter(two_sided=True),
     "conic": ConicSplitter(),
     "conic two-sided": ConicSplitter(3, two_sided=True),
 }

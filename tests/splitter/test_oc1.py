@@ -187,11 +187,15 @@ def test_cart_is_deterministic_and_deletes_features():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(400, 8)).astype(np.float32)
     y = (X[:, 1] + X[:, 2] + 0.1 * rng.normal(size=400) > 0).astype(int)
-    trees = [
-        grow_rows(X, y, "entropy", splitter=OC1Splitter(mode="cart-lc"), seeds=[seed])[0]
-        for seed in (1, 2, 3)
-    ]
-    assert all(find_differences(trees[0], other) == [] for other in trees[1:])
+    # Ties between features are broken at random: below the root of a search that saw a
+    # sample only, there are some.
+    for rows, options in ((None, {}), ("auto", {"max_depth": 1})):
+        splitter = OC1Splitter(mode="cart-lc", max_search_rows=rows)
+        trees = [
+            grow_rows(X, y, "entropy", splitter=splitter, seeds=[seed], **options)[0]
+            for seed in (1, 2, 3)
+        ]
+        assert all(find_differences(trees[0], other) == [] for other in trees[1:])
     assert set(trees[0].term_feature[: trees[0].term_ptr[1]]) == {1, 2}
     full, _ = grow_rows(X, y, "entropy", splitter="oc1")
     assert full.term_ptr[1] > 2
@@ -248,6 +252,7 @@ def test_features_that_rows_lack_are_left_out():
         ({"n_restarts": True}, TypeError, "n_restarts must be an integer, got True"),
         ({"max_passes": 0}, ValueError, "max_passes must be at least 1, got 0"),
         ({"max_search_rows": 1}, ValueError, "max_search_rows must be at least 2, got 1"),
+        ({"max_search_rows": "all"}, TypeError, "an integer, 'auto' or None, got 'all'"),
         ({"max_coefficients": "all"}, TypeError, "an integer, 'auto' or None, got 'all'"),
         ({"axis_bias": 0.5}, ValueError, "axis_bias must be at least 1 and finite, got 0.5"),
         ({"axis_bias": "1"}, TypeError, "axis_bias must be a number, got '1'"),
@@ -270,3 +275,21 @@ def test_a_tree_uses_all_rows_for_the_threshold():
     tree = ObliqueTreeClassifier(splitter=splitter, max_depth=1, random_state=0).fit(X, y)
     axis = ObliqueTreeClassifier(max_depth=1, random_state=0).fit(X, y)
     assert tree.score(X, y) > axis.score(X, y)
+
+
+def test_auto_samples_by_the_number_of_classes():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(900, 3)).astype(np.float32)
+    y = rng.integers(0, 30, 900)
+    options = {"max_depth": 2, "seeds": [1]}
+    for n_classes, rows in ((2, 250), (30, 600)):
+        trees = [
+            grow_rows(X, y % n_classes, splitter=OC1Splitter(max_search_rows=size), **options)[0]
+            for size in ("auto", rows)
+        ]
+        assert find_differences(*trees) == []
+    trees = [
+        grow_rows(X, y, "squared_error", splitter=OC1Splitter(max_search_rows=size), **options)[0]
+        for size in ("auto", 1000)
+    ]
+    assert find_differences(*trees) == []

@@ -206,6 +206,7 @@ def test_max_features_may_exceed_the_number_of_features():
         ({"weights": "signs"}, "Did you mean 'sign'"),
         ({"dense": 1}, "dense=1"),
         ({"threshold": None}, "threshold"),
+        ({"two_sided": True, "threshold": "random"}, "two_sided=True.*threshold='best'"),
     ],
 )
 def test_wrong_parameters(params, message):
@@ -233,3 +234,26 @@ def test_zero_weights_equal_absent_rows(criterion):
     kept = weight > 0
     absent = ObliqueTreeClassifier(**options).fit(X[kept], y[kept], weight[kept])
     assert find_differences(weighted.tree_, absent.tree_) == []
+
+
+@pytest.mark.parametrize("kind", ["float32", "uint8"])
+def test_two_sided_nodes_cut_out_a_layer(kind):
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 100, (300, 2))
+    y = (np.abs(X.sum(axis=1) - 100) < 30).astype(int)
+    X = X.astype(kind)
+    options = {"max_features": 16, "max_depth": 1, "random_state": 0}
+    splitter = RandomObliqueSplitter(two_sided=True)
+    tree = ObliqueTreeClassifier(splitter=splitter, **options).fit(X, y)
+    assert tree.score(X, y) == 1.0
+    assert tree.tree_.term_feature.tolist() == [0, 1]
+    root = X[y == 1].sum(axis=1) * tree.tree_.term_weight[0]
+    inside = (tree.tree_.lower_threshold[0] < root) & (root <= tree.tree_.threshold[0])
+    assert inside.all() or not inside.any()
+    plain = ObliqueTreeClassifier(splitter="random_oblique", **options).fit(X, y)
+    assert plain.score(X, y) < 0.9
+
+
+def test_two_sided_must_be_a_flag():
+    with pytest.raises(TypeError, match="two_sided must be True or False, got 1"):
+        RandomObliqueSplitter(two_sided=1)

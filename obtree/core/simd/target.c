@@ -9,6 +9,7 @@
 
 #include "column.h"
 #include "bins.h"
+#include "entropy.h"
 #include "scores.h"
 #include "sort.h"
 #include "steps.h"
@@ -36,6 +37,8 @@ const obtree_kernels OBTREE_JOIN(obtree_kernels_, OBTREE_TARGET) = {
     .load_counts = load_counts,
     .sweep_gini = sweep_gini,
     .sweep_gini_counts = sweep_gini_counts,
+    .sweep_entropy_words = sweep_entropy_words,
+    .sweep_entropy_counts = sweep_entropy_counts,
     .sort_codes = sort_codes,
     .sort_words = sort_words,
     .project_rows = project_rows,
