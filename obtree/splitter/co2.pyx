@@ -50,6 +50,7 @@ cdef double LEAF_RATE = 0.1
 cdef double MAX_NU = 100.0
 cdef double START_LENGTH = 0.8   # of the weights, as a share of the largest
 cdef double LEAST_LENGTH = 0.1   # that this may be shortened to
+cdef double CORNER_LENGTH = 0.3  # at which it starts between corners of a cube
 
 PRESETS = {
     "fast": {"learning_rate": 0.1, "n_epochs": 5, "min_steps": 40, "max_rows": 4000},
@@ -75,8 +76,8 @@ cdef class CO2Splitter(Splitter):
     nu : float or "auto", default="auto"
         Bound of the squared length of the weights, for rows of mean squared length 1. The
         larger, the closer the bound is to the loss and the harder it is to descend. "auto"
-        is 100; in classification, where a plane has more than 16 columns, it falls with the
-        square root of their number.
+        is 100; in classification, where a plane has more than 16 columns, and most of the
+        spread is not in columns of two values, it falls with the square root of their number.
     learning_rate : float, default=None
         Length of a step in each weight, as a share of the square root of `nu`. The preset's
         is halved where most of the node's spread is in columns of two values.
@@ -238,20 +239,23 @@ cdef class CO2Splitter(Splitter):
         out.plane.threshold = threshold
         return FOUND
 
+    cdef bint _is_cube(self) noexcept nogil:
+        """Whether most of the spread is in columns of two values, so that rows are corners."""
+        return self._node.binary_share > 0.5
+
     cdef idx_t _find_min_rows(self) noexcept nogil:
         """Rows from which a node is optimised.
 
-        Where most of the spread is in columns of two values, rows are corners of a cube: a
-        plane with a margin separates nearly any few of them, and means little.
+        A plane with a margin separates nearly any few corners of a cube, and means little.
         """
         if self._min_rows > 0:
             return self._min_rows
-        return 200 if self._node.binary_share > 0.5 else 2
+        return 200 if self._is_cube() else 2
 
     cdef double _find_nu(self) noexcept nogil:
         """Radius for the columns of the node: the more there are, the easier it is to separate
         rows, and the less a plane that does so with a narrow margin is worth."""
-        if not self._node.is_class or self._node.n_used <= 16:
+        if not self._node.is_class or self._node.n_used <= 16 or self._is_cube():
             return MAX_NU
         return MAX_NU * 4.0 / sqrt(<double>self._node.n_used)
 
@@ -268,7 +272,7 @@ cdef class CO2Splitter(Splitter):
         cdef double length
         cdef Batch batch
         self._nu = self._fixed_nu if self._fixed_nu > 0.0 else self._find_nu()
-        length = START_LENGTH * sqrt(self._nu)
+        length = (CORNER_LENGTH if self._is_cube() else START_LENGTH) * sqrt(self._nu)
         self._stump.n_outputs = self._node.n_outputs
         self._stump.is_class = self._node.is_class
         self._stump.first = self._node.first
@@ -281,7 +285,9 @@ cdef class CO2Splitter(Splitter):
         )
         self._node.take_batch(0, min(self._node.n, <idx_t>START_ROWS), &batch)
         fit_leaves(&self._stump, &batch, self._counts)
-        shorten_stump(&self._stump, &batch, <float>LEAST_LENGTH)
+        # All corners are equally far from a plane along an axis: there is no average to go by.
+        if not self._is_cube():
+            shorten_stump(&self._stump, &batch, <float>LEAST_LENGTH)
 
     cdef void _descend(self) noexcept nogil:
         """Steps over the batches, epoch after epoch.
@@ -291,7 +297,7 @@ cdef class CO2Splitter(Splitter):
         """
         cdef idx_t n = self._node.n
         cdef idx_t n_batches = (n + self._batch_size - 1) // self._batch_size
-        cdef bint corners = self._node.binary_share > 0.5
+        cdef bint corners = self._is_cube()
         cdef idx_t n_epochs = max(self._corner_epochs if corners else self._n_epochs,
                                   (self._min_steps + n_batches - 1) // n_batches)
         cdef idx_t patience = SMALL_STEPS if n_batches == 1 else 1

@@ -158,14 +158,15 @@ cdef class StumpNode:
             self.n_used += 1
             spread += here
             if self.view.columns[self._complete[k]].n_values <= 2:
-                binary += here
+                # Scaled each by itself, all columns have the same spread.
+                binary += here if self.is_class else 1.0
         if self.n_used == 0:
             return False
+        self.binary_share = binary / (spread if self.is_class else self.n_used)
         for k in range(self.n_used):
             if not self.is_class:
                 spread = self._sums[k] * self.n_used
             self.scale[k] = <float>(1.0 / sqrt(spread))
-        self.binary_share = binary / spread
         self.stride = (self.n_used + LANES - 1) // LANES * LANES
         return True
 

