@@ -1,11 +1,13 @@
 """Continuously optimised oblique splits: CO2 (Norouzi, Collins, Fleet and Kohli, 2015).
 
 A node starts from the best of a few axis splits and follows the gradient of a continuous
-bound on the loss of the split (``stump.pyx``). Where the random start decides which
-optimum is found, trees differ without being shown different rows.
+bound on the loss of the split (``stump.pyx``). Trees differ without being shown different
+rows, since the random start decides which optimum is found and the planes of wide data use a
+random half of the columns.
 
 Departures from the paper. Each node is centred and scaled by itself (``stump_node.pyx``),
-so that one setting of radius and step serves all data. The plane that the bound leads to is
+so that one setting of radius and step serves all data. The weights start as long as leaves the
+rows on their worse side near enough to pull. The plane that the bound leads to is
 kept as it is in classification: its margin is what generalises, and neither choosing the
 threshold anew nor preferring an axis split of larger gain on the training rows makes better
 forests. In regression the plane must gain at least what the axis split does. When one side
@@ -34,9 +36,10 @@ from obtree.splitter.stump cimport (
     fit_leaves,
     move_stump,
     reset_stump,
+    shorten_stump,
     take_stump,
 )
-from obtree.splitter.stump_node cimport StumpNode
+from obtree.splitter.stump_node cimport HALF, StumpNode
 
 cdef enum:
     START_ROWS = 2048         # rows that the first leaves are fitted to
@@ -44,10 +47,14 @@ cdef enum:
     MAX_HALVINGS = 4          # of the step
 
 cdef double LEAF_RATE = 0.1
+cdef double MAX_NU = 100.0
+cdef double START_LENGTH = 0.8   # of the weights, as a share of the largest
+cdef double LEAST_LENGTH = 0.1   # that this may be shortened to
+cdef double CORNER_LENGTH = 0.3  # at which it starts between corners of a cube
 
 PRESETS = {
-    "fast": {"nu": 100.0, "learning_rate": 0.1, "n_epochs": 5, "min_steps": 40},
-    "full": {"nu": 100.0, "learning_rate": 0.05, "n_epochs": 20, "min_steps": 40},
+    "fast": {"learning_rate": 0.1, "n_epochs": 5, "min_steps": 40, "max_rows": 4000},
+    "full": {"learning_rate": 0.1, "n_epochs": 5, "min_steps": 80, "max_rows": None},
 }
 
 
@@ -64,15 +71,19 @@ cdef class CO2Splitter(Splitter):
     Parameters
     ----------
     preset : {"full", "fast"}, default="full"
-        Values of the four parameters below: radius 100 for both, steps of 0.05 for 20
-        epochs, or of 0.1 for 5 epochs; at least 40 steps.
-    nu : float, default=None
+        Values of `learning_rate` (0.1 for both), `n_epochs` (5 for both), `min_steps` (80 or
+        40) and `max_rows` (all, or 4000), where they are None.
+    nu : float or "auto", default="auto"
         Bound of the squared length of the weights, for rows of mean squared length 1. The
-        larger, the closer the bound is to the loss and the harder it is to descend.
+        larger, the closer the bound is to the loss and the harder it is to descend. "auto"
+        is 100; in classification, where a plane has more than 16 columns, and most of the
+        spread is not in columns of two values, it falls with the square root of their number.
     learning_rate : float, default=None
-        Length of a step in each weight, as a share of the square root of `nu`.
+        Length of a step in each weight, as a share of the square root of `nu`. The preset's
+        is halved where most of the node's spread is in columns of two values.
     n_epochs : int, default=None
-        Most passes over the rows of a node; fewer when the bound no longer falls.
+        Most passes over the rows of a node; fewer when the bound no longer falls. The
+        preset's is four times as large where most of the spread is in columns of two values.
     min_steps : int, default=None
         Least number of steps in a node, where epochs are shorter.
     batch_size : int, default=100
@@ -83,6 +94,13 @@ cdef class CO2Splitter(Splitter):
     min_rows : int or "auto", default="auto"
         Smaller nodes are split along an axis. "auto" is 200 where most of the node's
         spread is in columns of two values, else 2.
+    max_rows : int, default=None
+        Larger nodes are optimised on so many of their rows, drawn at random; None takes the
+        preset's.
+    max_columns : int or "auto", default="auto"
+        Columns that a node's plane may use, drawn at random; that of the axis split is
+        always one of them, beyond the limit if need be. "auto" is half of the columns, but
+        at least 16; all, where most have two values, and in regression.
 
     Notes
     -----
@@ -95,15 +113,18 @@ cdef class CO2Splitter(Splitter):
     # Regression starts from the best split of all features, the same in every tree that sees
     # the same rows.
     prefers_bootstrap = "regression"
-    parameter_names = ("batch_size", "learning_rate", "min_rows", "min_steps", "n_candidates",
-                       "n_epochs", "nu", "preset")
+    parameter_names = ("batch_size", "learning_rate", "max_columns", "max_rows", "min_rows",
+                       "min_steps", "n_candidates", "n_epochs", "nu", "preset")
     counter_names = ("optimised", "collapsed", "rejected")
 
     cdef readonly object preset, nu, learning_rate, n_epochs, min_steps, n_candidates, min_rows
-    cdef readonly object batch_size
-    cdef double _nu
+    cdef readonly object batch_size, max_rows, max_columns
+    cdef double _nu           # of the node
+    cdef double _fixed_nu     # 0 when it depends on the node
     cdef double _rate
-    cdef idx_t _n_epochs, _min_steps, _batch_size, _min_rows
+    cdef double _corner_rate
+    cdef idx_t _corner_epochs
+    cdef idx_t _n_epochs, _min_steps, _batch_size, _min_rows, _max_rows
     cdef AxisSplitter _axis
     cdef SplitSettings _axis_settings
     cdef StumpNode _node
@@ -111,8 +132,9 @@ cdef class CO2Splitter(Splitter):
     cdef double* _counts
     cdef double* _projection
 
-    def __init__(self, *, preset="full", nu=None, learning_rate=None, n_epochs=None,
-                 min_steps=None, batch_size=100, n_candidates=None, min_rows="auto"):
+    def __init__(self, *, preset="full", nu="auto", learning_rate=None, n_epochs=None,
+                 min_steps=None, batch_size=100, n_candidates=None, min_rows="auto",
+                 max_rows=None, max_columns="auto"):
         if not isinstance(preset, str) or preset not in PRESETS:
             raise ValueError(unknown_name("preset", preset, PRESETS))
         self.preset = preset
@@ -123,9 +145,18 @@ cdef class CO2Splitter(Splitter):
         self.batch_size = batch_size
         self.n_candidates = n_candidates
         self.min_rows = min_rows
+        self.max_rows = max_rows
+        self.max_columns = max_columns
         chosen = self.settings_in_use()
-        for name in ("nu", "learning_rate"):
-            _check_number(name, chosen[name], numbers.Real, 0, "a number above 0")
+        _check_number("learning_rate", chosen["learning_rate"], numbers.Real, 0,
+                      "a number above 0")
+        if not isinstance(nu, str) or nu != "auto":
+            _check_number("nu", nu, numbers.Real, 0, "'auto' or a number above 0")
+        if not isinstance(max_columns, str) or max_columns != "auto":
+            _check_number("max_columns", max_columns, numbers.Integral, 1,
+                          "'auto' or an integer >= 1")
+        if max_rows is not None:
+            _check_number("max_rows", max_rows, numbers.Integral, 2, "None or an integer >= 2")
         for name in ("n_epochs", "min_steps"):
             _check_number(name, chosen[name], numbers.Integral, 1, "an integer >= 1")
         _check_number("batch_size", batch_size, numbers.Integral, 1, "an integer >= 1")
@@ -134,9 +165,12 @@ cdef class CO2Splitter(Splitter):
                           "None or an integer >= 1")
         if not isinstance(min_rows, str) or min_rows != "auto":
             _check_number("min_rows", min_rows, numbers.Integral, 2, "'auto' or an integer >= 2")
-        self._nu = chosen["nu"]
-        self._rate = chosen["learning_rate"] * sqrt(self._nu)
+        self._fixed_nu = 0.0 if isinstance(nu, str) else nu
+        self._rate = chosen["learning_rate"]
+        self._max_rows = 2**31 if chosen["max_rows"] is None else min(chosen["max_rows"], 2**31)
         self._n_epochs = min(chosen["n_epochs"], 2**31)
+        self._corner_rate = self._rate * (0.5 if learning_rate is None else 1.0)
+        self._corner_epochs = self._n_epochs * (4 if n_epochs is None else 1)
         self._min_steps = min(chosen["min_steps"], 2**31)
         self._batch_size = min(batch_size, 2**31)
         self._min_rows = -1 if isinstance(min_rows, str) else min(min_rows, 2**31)
@@ -157,12 +191,18 @@ cdef class CO2Splitter(Splitter):
         self._axis = AxisSplitter()
         self._axis.bind(view, criterion, &self._axis_settings, workspace)
         self._node = StumpNode()
-        self._node.bind(view, criterion, workspace, max_batch)
+        self._node.bind(view, criterion, workspace, max_batch, self._max_rows,
+                        self._find_max_columns(view.n_features, criterion))
         take_stump(&self._stump, workspace, self._node.max_stride, self._node.max_slots,
                    max_batch)
         self._counts = <double*>workspace.take(2 * (self._node.max_slots + 1), sizeof(double))
         self._projection = <double*>workspace.take(view.n_samples, sizeof(double))
         return 0
+
+    cdef idx_t _find_max_columns(self, idx_t n_features, Criterion criterion) except -2:
+        if self.max_columns != "auto":
+            return min(self.max_columns, n_features)
+        return HALF if hasattr(criterion, "classes") else n_features
 
     cdef int begin_tree(self, RandState* rng) except -1 nogil:
         self.rng = rng
@@ -177,7 +217,7 @@ cdef class CO2Splitter(Splitter):
             return LEAF
         feature = out.plane.feature[0]
         threshold = out.plane.threshold
-        if not self._node.measure(task) or task.n < self._find_min_rows():
+        if not self._node.measure(task, feature, self.rng) or task.n < self._find_min_rows():
             return FOUND
         k = self._find_column(feature)
         if k < 0:
@@ -199,15 +239,25 @@ cdef class CO2Splitter(Splitter):
         out.plane.threshold = threshold
         return FOUND
 
+    cdef bint _is_cube(self) noexcept nogil:
+        """Whether most of the spread is in columns of two values, so that rows are corners."""
+        return self._node.binary_share > 0.5
+
     cdef idx_t _find_min_rows(self) noexcept nogil:
         """Rows from which a node is optimised.
 
-        Where most of the spread is in columns of two values, rows are corners of a cube: a
-        plane with a margin separates nearly any few of them, and means little.
+        A plane with a margin separates nearly any few corners of a cube, and means little.
         """
         if self._min_rows > 0:
             return self._min_rows
-        return 200 if self._node.binary_share > 0.5 else 2
+        return 200 if self._is_cube() else 2
+
+    cdef double _find_nu(self) noexcept nogil:
+        """Radius for the columns of the node: the more there are, the easier it is to separate
+        rows, and the less a plane that does so with a narrow margin is worth."""
+        if not self._node.is_class or self._node.n_used <= 16 or self._is_cube():
+            return MAX_NU
+        return MAX_NU * 4.0 / sqrt(<double>self._node.n_used)
 
     cdef idx_t _find_column(self, feature_t feature) noexcept nogil:
         """Where the stump has a feature; -1 when it lacks it, values being missing."""
@@ -219,8 +269,10 @@ cdef class CO2Splitter(Splitter):
 
     cdef void _start_at(self, idx_t k, double threshold) noexcept nogil:
         """Set the stump to an axis split, and its leaves to what they hold then."""
-        cdef double length = 0.3 * sqrt(self._nu)
+        cdef double length
         cdef Batch batch
+        self._nu = self._fixed_nu if self._fixed_nu > 0.0 else self._find_nu()
+        length = (CORNER_LENGTH if self._is_cube() else START_LENGTH) * sqrt(self._nu)
         self._stump.n_outputs = self._node.n_outputs
         self._stump.is_class = self._node.is_class
         self._stump.first = self._node.first
@@ -233,6 +285,9 @@ cdef class CO2Splitter(Splitter):
         )
         self._node.take_batch(0, min(self._node.n, <idx_t>START_ROWS), &batch)
         fit_leaves(&self._stump, &batch, self._counts)
+        # All corners are equally far from a plane along an axis: there is no average to go by.
+        if not self._is_cube():
+            shorten_stump(&self._stump, &batch, <float>LEAST_LENGTH)
 
     cdef void _descend(self) noexcept nogil:
         """Steps over the batches, epoch after epoch.
@@ -242,10 +297,13 @@ cdef class CO2Splitter(Splitter):
         """
         cdef idx_t n = self._node.n
         cdef idx_t n_batches = (n + self._batch_size - 1) // self._batch_size
-        cdef idx_t n_epochs = max(self._n_epochs, (self._min_steps + n_batches - 1) // n_batches)
+        cdef bint corners = self._is_cube()
+        cdef idx_t n_epochs = max(self._corner_epochs if corners else self._n_epochs,
+                                  (self._min_steps + n_batches - 1) // n_batches)
         cdef idx_t patience = SMALL_STEPS if n_batches == 1 else 1
         cdef idx_t epoch, b, n_bad = 0, n_halved = 0
-        cdef double rate = self._rate, best = INFINITY
+        cdef double rate = (self._corner_rate if corners else self._rate) * sqrt(self._nu)
+        cdef double best = INFINITY
         cdef StumpLoss sums
         cdef Batch batch
         sums.weight = sums.surrogate = sums.loss = 0.0

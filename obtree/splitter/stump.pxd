@@ -64,6 +64,10 @@ cdef void reset_stump(Stump* stump) noexcept nogil
 # a row, or means. SCRATCH counts (2 * (n_slots + 1)).
 cdef void fit_leaves(Stump* stump, const Batch* batch, double* counts) noexcept nogil
 
+# Shorten w and bias together, to no less than a share of what they are, until the rows on the
+# side that is worse for them are, on average, near enough to pull at the plane.
+cdef void shorten_stump(Stump* stump, const Batch* batch, float least) noexcept nogil
+
 # Add the losses of a batch to `sums`. OUT at, factor, hits: its gradient. Returns how many
 # rows pull at the plane.
 cdef idx_t judge_batch(Stump* stump, const Batch* batch, StumpLoss* sums) noexcept nogil

@@ -14,7 +14,7 @@ is that of the current plane. After each step w returns to the ball |w|^2 <= nu
 (equation 9), and the bias shrinks with it, so that the plane itself stays.
 """
 
-from libc.math cimport log, sqrt
+from libc.math cimport fabs, log, sqrt
 from libc.stdint cimport int32_t
 from libc.string cimport memset
 
@@ -109,6 +109,51 @@ cdef void tabulate_losses(Stump* stump) noexcept nogil:
                 stump.table[base + s] = level - theta[s]
 
 
+cdef inline float square_distance(const float* a, const float* b, idx_t n) noexcept nogil:
+    cdef float total = 0.0
+    cdef idx_t k
+    for k in range(n):
+        total += (a[k] - b[k]) * (a[k] - b[k])
+    return total
+
+
+cdef inline void lose_both(const Stump* stump, const Batch* batch, idx_t p, float* low,
+                           float* high) noexcept nogil:
+    """Losses of row p in the left and in the right leaf."""
+    cdef idx_t n_slots = stump.first[stump.n_outputs]
+    cdef idx_t n_outputs = stump.n_outputs
+    cdef idx_t k
+    if not stump.is_class:
+        low[0] = square_distance(stump.theta, batch.y + p * n_outputs, n_outputs)
+        high[0] = square_distance(stump.theta + n_slots, batch.y + p * n_outputs, n_outputs)
+        return
+    low[0] = high[0] = 0.0
+    for k in range(n_outputs):
+        low[0] += stump.table[batch.slot[p * n_outputs + k]]
+        high[0] += stump.table[n_slots + batch.slot[p * n_outputs + k]]
+
+
+cdef void shorten_stump(Stump* stump, const Batch* batch, float least) noexcept nogil:
+    cdef idx_t p, k
+    cdef float s, low, high, share
+    cdef double gap = 0.0, reach = 0.0
+    if stump.is_class:
+        tabulate_losses(stump)
+    kernels().dot_rows(batch.x, stump.stride, batch.n, stump.w, stump.score)
+    for p in range(batch.n):
+        s = stump.score[p] - stump.bias
+        lose_both(stump, batch, p, &low, &high)
+        if (s >= 0) == (high > low):
+            gap += batch.weight[p] * fabs(high - low)
+            reach += batch.weight[p] * 2 * fabs(s)
+    if not gap < reach:
+        return
+    share = <float>max(gap / reach, <double>least)
+    for k in range(stump.stride):
+        stump.w[k] *= share
+    stump.bias *= share
+
+
 cdef idx_t judge_batch(Stump* stump, const Batch* batch, StumpLoss* sums) noexcept nogil:
     cdef idx_t n_slots = stump.first[stump.n_outputs]
     cdef idx_t n_outputs = stump.n_outputs
@@ -125,14 +170,7 @@ cdef idx_t judge_batch(Stump* stump, const Batch* batch, StumpLoss* sums) noexce
     for p in range(batch.n):
         s = stump.score[p] - stump.bias
         weight = batch.weight[p]
-        if stump.is_class:
-            low = high = 0.0
-            for k in range(n_outputs):
-                low += stump.table[batch.slot[p * n_outputs + k]]
-                high += stump.table[n_slots + batch.slot[p * n_outputs + k]]
-        else:
-            low = square_distance(stump.theta, batch.y + p * n_outputs, n_outputs)
-            high = square_distance(stump.theta + n_slots, batch.y + p * n_outputs, n_outputs)
+        lose_both(stump, batch, p, &low, &high)
         # The leaf that the maximum takes, and the row's pull when it is not in that leaf.
         branch = 0 if low - s >= high + s else 1
         stump.at[n_active] = <int32_t>p
@@ -164,14 +202,6 @@ cdef idx_t judge_batch(Stump* stump, const Batch* batch, StumpLoss* sums) noexce
     sums.surrogate += surrogate
     sums.loss += loss
     return n_active
-
-
-cdef inline float square_distance(const float* a, const float* b, idx_t n) noexcept nogil:
-    cdef float total = 0.0
-    cdef idx_t k
-    for k in range(n):
-        total += (a[k] - b[k]) * (a[k] - b[k])
-    return total
 
 
 cdef void move_stump(Stump* stump, const Batch* batch, float rate, float leaf_rate,

@@ -4,11 +4,14 @@ from libc.stdint cimport int32_t, uint32_t
 
 from obtree.core.memory cimport Workspace
 from obtree.core.random cimport RandState
-from obtree.core.types cimport X_t, feature_t, idx_t
+from obtree.core.types cimport X_t, feature_t, idx_t, row_t
 from obtree.criterion.base cimport Criterion
 from obtree.data.dataset cimport DataView
 from obtree.splitter.base cimport NodeTask
 from obtree.splitter.stump cimport Batch
+
+cdef enum:
+    HALF = -1                 # of the columns, unless they are few
 
 
 cdef class StumpNode:
@@ -18,7 +21,7 @@ cdef class StumpNode:
     cdef idx_t max_slots              # of any node
     cdef idx_t max_stride
     # The node that was loaded last.
-    cdef idx_t n
+    cdef idx_t n                      # rows that are looked at
     cdef idx_t n_used                 # columns that vary and that no row lacks
     cdef idx_t stride
     cdef feature_t* used              # (n_used) ascending
@@ -32,9 +35,13 @@ cdef class StumpNode:
     cdef object _kept                 # owner of _codes or _targets
     cdef const int32_t* _codes
     cdef const double* _targets
-    cdef idx_t _max_rows              # rows that can be kept at once
+    cdef idx_t _sample_size           # most rows that are looked at
+    cdef idx_t _max_columns           # most columns, or HALF
+    cdef idx_t _n_cells               # that can be kept at once
     cdef bint _is_kept                # whether all rows of the node are
     cdef const NodeTask* _task
+    cdef const row_t* _rows           # (n) those of the task, or _sample
+    cdef row_t* _sample
     cdef double _weight
     cdef feature_t* _complete
     cdef uint32_t* _ranks
@@ -51,9 +58,12 @@ cdef class StumpNode:
     cdef int32_t* _known
 
     cdef int bind(self, const DataView* view, Criterion criterion, Workspace workspace,
-                  idx_t batch_size) except -1
+                  idx_t batch_size, idx_t max_rows, idx_t max_columns) except -1
     # Whether the node has columns to work with; `used` and what follows it are then known.
-    cdef bint measure(self, const NodeTask* task) noexcept nogil
+    # The column `kept` is looked at in any case, unless values are missing.
+    cdef bint measure(self, const NodeTask* task, feature_t kept, RandState* rng) noexcept nogil
+    cdef void _draw_rows(self, const NodeTask* task, RandState* rng) noexcept nogil
+    cdef idx_t _draw_columns(self, idx_t n_complete, feature_t kept, RandState* rng) noexcept nogil
     # Prepare the rows of the measured node, in random order unless they make one batch.
     cdef void load(self, RandState* rng, idx_t batch_size) noexcept nogil
     # Rows [start, end), at most as many as `bind` was told; valid until the next call.

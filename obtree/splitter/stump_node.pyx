@@ -7,8 +7,10 @@ such as the rim of an image, as small as they are; for numbers to predict each c
 its own. Columns that are constant in the node, or that one of its rows lacks, are
 left out. Numbers to predict are standardised in the node.
 
-Rows are shuffled once and then taken in batches. Up to a few megabytes are kept centred;
-the batches of larger nodes are centred when they are taken.
+A node may be looked at through some of its columns, and some of its rows, drawn at random:
+other ones in each tree, which makes the trees of a forest differ. Rows are shuffled once and
+then taken in batches. Up to some megabytes are kept centred; the batches of larger nodes are
+centred when they are taken.
 """
 
 from libc.math cimport floor, sqrt
@@ -29,6 +31,7 @@ cdef enum:
     LANES = 8
     BLOCK = 64                # rows read together
     MAX_KEPT = 4194304        # cells of centred rows that are kept
+    MIN_COLUMNS = 16          # that are never divided
     SPARSE_LIMIT = 536870912  # cells: 2 GiB
 
 
@@ -36,8 +39,8 @@ cdef class StumpNode:
     """Scratch for the rows of a node; one for each worker."""
 
     cdef int bind(self, const DataView* view, Criterion criterion, Workspace workspace,
-                  idx_t batch_size) except -1:
-        cdef idx_t n = view.n_samples, n_features = view.n_features
+                  idx_t batch_size, idx_t max_rows, idx_t max_columns) except -1:
+        cdef idx_t n = min(view.n_samples, max_rows), n_features = view.n_features
         cdef const int32_t[:, ::1] codes
         cdef const double[:, ::1] targets
         self.view = view
@@ -53,10 +56,12 @@ cdef class StumpNode:
             targets = self._kept
             self._targets = &targets[0, 0]
             self.max_slots = self.n_outputs
+        self._sample_size = n
+        self._max_columns = max_columns
         self.max_stride = (n_features + LANES - 1) // LANES * LANES
-        self._max_rows = min(n, max(batch_size, MAX_KEPT // self.max_stride))
+        self._n_cells = min(n, max(batch_size, MAX_KEPT // self.max_stride)) * self.max_stride
         if view.X == NULL:
-            self._max_rows = n
+            self._n_cells = n * self.max_stride
             if n * self.max_stride > SPARSE_LIMIT:
                 raise ValueError(
                     f"splitter 'co2' works on dense copies of rows, and {n} x {n_features} "
@@ -70,12 +75,13 @@ cdef class StumpNode:
         self.mean = <float*>workspace.take(n_features, sizeof(float))
         self.scale = <float*>workspace.take(n_features, sizeof(float))
         self._complete = <feature_t*>workspace.take(n_features, sizeof(feature_t))
-        self._ranks = <uint32_t*>workspace.take(n, sizeof(uint32_t))
+        self._sample = <row_t*>workspace.take(n, sizeof(row_t))
+        self._ranks = <uint32_t*>workspace.take(view.n_samples, sizeof(uint32_t))
         self._block = <X_t*>workspace.take(BLOCK * n_features, sizeof(X_t))
         self._row_weight = <double*>workspace.take(BLOCK, sizeof(double))
         self._sums = <double*>workspace.take(n_features, sizeof(double))
         self._squares = <double*>workspace.take(n_features, sizeof(double))
-        self._x = <float*>workspace.take(self._max_rows * self.max_stride, sizeof(float))
+        self._x = <float*>workspace.take(self._n_cells, sizeof(float))
         self._weights = <float*>workspace.take(n, sizeof(float))
         self._slot = <int32_t*>workspace.take(n * self.n_outputs, sizeof(int32_t))
         self._y = <float*>workspace.take(n * self.n_outputs, sizeof(float))
@@ -84,24 +90,57 @@ cdef class StumpNode:
         self._known = <int32_t*>workspace.take(self.max_slots, sizeof(int32_t))
         return 0
 
-    cdef bint measure(self, const NodeTask* task) noexcept nogil:
+    cdef void _draw_rows(self, const NodeTask* task, RandState* rng) noexcept nogil:
+        """The rows that are looked at, in the order they have."""
+        cdef idx_t p, n_left = self._sample_size
+        self.n = min(task.n, self._sample_size)
+        self._rows = task.rows
+        if self.n == task.n:
+            return
+        for p in range(task.n):
+            if bounded(rng, task.n - p) < n_left:
+                self._sample[self.n - n_left] = task.rows[p]
+                n_left -= 1
+        self._rows = self._sample
+
+    cdef idx_t _draw_columns(self, idx_t n_complete, feature_t kept, RandState* rng) noexcept nogil:
+        """The columns that are looked at, `kept` among them; how many there are."""
+        cdef idx_t wanted = self._max_columns, k, n_binary = 0, n_drawn = 0
+        if wanted == HALF:
+            for k in range(n_complete):
+                n_binary += self.view.columns[self._complete[k]].n_values <= 2
+            # Columns of two values are often several for one thing, and worth less by themselves.
+            if 2 * n_binary > n_complete:
+                return n_complete
+            wanted = max(<idx_t>MIN_COLUMNS, (n_complete + 1) // 2)
+        if wanted >= n_complete:
+            return n_complete
+        for k in range(n_complete):
+            if bounded(rng, n_complete - k) < wanted or self._complete[k] == kept:
+                wanted -= 1
+                self._complete[n_drawn] = self._complete[k]
+                n_drawn += 1
+        return n_drawn
+
+    cdef bint measure(self, const NodeTask* task, feature_t kept, RandState* rng) noexcept nogil:
         cdef idx_t n_complete, k, p, n_here, done = 0
         cdef double mean, here, spread = 0.0, binary = 0.0
         self._task = task
-        self.n = task.n
         self.n_used = 0
         self._weight = 0.0
         n_complete = find_complete(self.view, task.rows, task.n, self._ranks, self._complete)
+        n_complete = self._draw_columns(n_complete, kept, rng)
+        self._draw_rows(task, rng)
         memset(self._sums, 0, n_complete * sizeof(double))
         memset(self._squares, 0, n_complete * sizeof(double))
-        while done < task.n:
-            n_here = min(<idx_t>BLOCK, task.n - done)
-            copy_rows(self.view, task.rows + done, n_here, self._complete, n_complete,
+        while done < self.n:
+            n_here = min(<idx_t>BLOCK, self.n - done)
+            copy_rows(self.view, self._rows + done, n_here, self._complete, n_complete,
                       self._block)
             if done == 0:
                 memcpy(self.origin, self._block, n_complete * sizeof(X_t))
             for p in range(n_here):
-                self._row_weight[p] = task.weight[task.rows[done + p]]
+                self._row_weight[p] = task.weight[self._rows[done + p]]
                 self._weight += self._row_weight[p]
             kernels().add_moments(self._block, n_here, n_complete, self.origin,
                                   self._row_weight, self._sums, self._squares)
@@ -119,14 +158,15 @@ cdef class StumpNode:
             self.n_used += 1
             spread += here
             if self.view.columns[self._complete[k]].n_values <= 2:
-                binary += here
+                # Scaled each by itself, all columns have the same spread.
+                binary += here if self.is_class else 1.0
         if self.n_used == 0:
             return False
+        self.binary_share = binary / (spread if self.is_class else self.n_used)
         for k in range(self.n_used):
             if not self.is_class:
                 spread = self._sums[k] * self.n_used
             self.scale[k] = <float>(1.0 / sqrt(spread))
-        self.binary_share = binary / spread
         self.stride = (self.n_used + LANES - 1) // LANES * LANES
         return True
 
@@ -141,16 +181,16 @@ cdef class StumpNode:
         # A whole weight stands for so many rows; other weights are taken to be 1 on average.
         unit = 1.0
         for p in range(self.n):
-            if task.weight[task.rows[p]] != floor(task.weight[task.rows[p]]):
+            if task.weight[self._rows[p]] != floor(task.weight[self._rows[p]]):
                 unit = self.n / self._weight
                 break
         for p in range(self.n):
-            self._weights[p] = <float>(task.weight[task.rows[self._order[p]]] * unit)
+            self._weights[p] = <float>(task.weight[self._rows[self._order[p]]] * unit)
         if self.is_class:
             self._load_classes()
         else:
             self._load_numbers()
-        self._is_kept = self.n <= self._max_rows
+        self._is_kept = self.n * self.stride <= self._n_cells
         if self.view.X == NULL:
             self._centre_sparse()
         elif self._is_kept:
@@ -174,7 +214,7 @@ cdef class StumpNode:
         for k in range(n_outputs):
             memset(self._known, 0xFF, self.max_slots // n_outputs * sizeof(int32_t))
             for p in range(self.n):
-                code = self._codes[self._task.rows[self._order[p]] * n_outputs + k]
+                code = self._codes[self._rows[self._order[p]] * n_outputs + k]
                 if self._known[code] < 0:
                     self._known[code] = <int32_t>n_slots
                     n_slots += 1
@@ -189,20 +229,20 @@ cdef class StumpNode:
         cdef row_t row
         self.first[0] = 0
         for k in range(n_outputs):
-            origin = self._targets[task.rows[0] * n_outputs + k]
+            origin = self._targets[self._rows[0] * n_outputs + k]
             mean = 0.0
             square = 0.0
             for p in range(self.n):
-                row = task.rows[p]
+                row = self._rows[p]
                 mean += task.weight[row] * (self._targets[row * n_outputs + k] - origin)
             mean = origin + mean / self._weight
             for p in range(self.n):
-                row = task.rows[p]
+                row = self._rows[p]
                 gap = self._targets[row * n_outputs + k] - mean
                 square += task.weight[row] * gap * gap
             scale = 1.0 / sqrt(square / self._weight) if square > 0.0 else 0.0
             for p in range(self.n):
-                row = task.rows[self._order[p]]
+                row = self._rows[self._order[p]]
                 self._y[p * n_outputs + k] = <float>(
                     (self._targets[row * n_outputs + k] - mean) * scale
                 )
@@ -214,9 +254,9 @@ cdef class StumpNode:
         cdef const feature_t* column = NULL if self.n_used == view.n_features else self.used
         cdef idx_t p
         for p in range(start, end):
-            row = view.X + self._task.rows[self._order[p]] * view.row_stride
+            row = view.X + self._rows[self._order[p]] * view.row_stride
             if view.col_stride != 1:
-                copy_rows(view, self._task.rows + self._order[p], 1, self.used, self.n_used,
+                copy_rows(view, self._rows + self._order[p], 1, self.used, self.n_used,
                           self._block)
                 row = self._block
                 column = NULL
@@ -232,7 +272,7 @@ cdef class StumpNode:
             self._place[self._order[p]] = <int32_t>p
         while done < self.n:
             n_here = min(<idx_t>BLOCK, self.n - done)
-            copy_rows(self.view, self._task.rows + done, n_here, self.used, self.n_used,
+            copy_rows(self.view, self._rows + done, n_here, self.used, self.n_used,
                       self._block)
             for p in range(n_here):
                 x = self._x + self._place[done + p] * self.stride

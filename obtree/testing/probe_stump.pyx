@@ -153,6 +153,10 @@ cdef class StumpProbe:
             self._stump.w[k] *= factor
         self._stump.bias *= factor
 
+    def shorten(self, float least):
+        """Shorten the plane until rows pull at it."""
+        stumps.shorten_stump(&self._stump, &self._batch, least)
+
     @property
     def plane(self):
         return np.array([self._stump.w[k] for k in range(self._n_columns)]), self._stump.bias

@@ -27,7 +27,11 @@ def draw_classes(n=400, m=6, seed=0):
     ("params", "message"),
     [
         ({"preset": "quick"}, "preset"),
-        ({"nu": 0}, "nu=0 is not valid; expected a number above 0"),
+        ({"nu": 0}, "nu=0 is not valid; expected 'auto' or a number above 0"),
+        ({"nu": "large"}, "nu='large'"),
+        ({"max_rows": 1}, "max_rows=1 is not valid; expected None or an integer >= 2"),
+        ({"max_columns": 0}, "max_columns=0 is not valid; expected 'auto' or an integer >= 1"),
+        ({"max_columns": "half"}, "max_columns='half'"),
         ({"nu": np.nan}, "nu=nan"),
         ({"learning_rate": -1.0}, "learning_rate=-1.0"),
         ({"n_epochs": 0}, "n_epochs=0 is not valid; expected an integer >= 1"),
@@ -47,7 +51,7 @@ def test_bad_parameters(params, message):
 def test_what_is_given_overrides_the_preset():
     fast = CO2Splitter(preset="fast").settings_in_use()
     assert fast != CO2Splitter(preset="full").settings_in_use()
-    assert CO2Splitter(preset="fast", nu=7).settings_in_use() == {**fast, "nu": 7}
+    assert CO2Splitter(preset="fast", n_epochs=7).settings_in_use() == {**fast, "n_epochs": 7}
     forest = ObliqueForestClassifier(splitter="co2").set_params(splitter__nu=30)
     assert clone(forest).splitter == CO2Splitter(nu=30)
 
@@ -155,6 +159,51 @@ def test_small_nodes_of_two_valued_columns_are_split_along_an_axis():
     assert np.diff(grow_tree(X, y, splitter=CO2Splitter(), **options).term_ptr).max() == 1
     oblique = grow_tree(X, y, splitter=CO2Splitter(min_rows=2), **options)
     assert np.diff(oblique.term_ptr).max() > 1
+
+
+def count_terms(X, y, criterion="gini", **params):
+    tree = grow_tree(X, y, criterion, splitter=CO2Splitter(**params), seeds=[0])
+    return np.diff(tree.term_ptr)[tree.children_left >= 0]
+
+
+def test_planes_of_wide_data_use_half_of_the_columns():
+    X, y = draw_classes(m=40)
+    terms = count_terms(X, y)
+    assert 19 <= terms.max() <= 21
+    assert count_terms(X, y, max_columns=5).max() in (5, 6)
+    assert count_terms(X, y, max_columns=40).max() == 40
+    assert count_terms(X, y.astype(float), "squared_error").max() == 40
+    assert count_terms(X[:, :16], y).max() == 16
+
+
+def test_planes_of_two_valued_columns_use_all_of_them():
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 2, (400, 40)).astype(np.float32)
+    assert count_terms(X, (X @ rng.normal(size=40) > 0).astype(int)).max() == 40
+
+
+def test_different_columns_are_drawn_for_each_node():
+    X, y = draw_classes(m=40)
+    forest = grow_forest(X, y, "gini", splitter=CO2Splitter(max_columns=10), seeds=range(20))
+    roots = {tuple(tree.term_feature[: tree.term_ptr[1]]) for tree in forest}
+    assert len(roots) > 15
+    assert len({feature for root in roots for feature in root}) > 35
+
+
+@pytest.mark.parametrize("criterion", ["gini", "squared_error"])
+def test_rows_of_large_nodes_are_drawn(criterion):
+    X, y = draw_classes(3000)
+    options = {"splitter": CO2Splitter(max_rows=150), "seeds": [1, 2]}
+    drawn = grow_forest(X, y, criterion, **options)
+    # More rows than there are change nothing; fewer do.
+    whole, more = (
+        grow_forest(X, y, criterion, splitter=CO2Splitter(max_rows=n), seeds=[1, 2])
+        for n in (3000, 10**12)
+    )
+    assert hash_trees(whole) == hash_trees(more) != hash_trees(drawn)
+    spread = grow_forest(sparse.csr_array(X), y, criterion, n_threads=2, **options)
+    assert hash_trees(drawn) == hash_trees(spread)
+    assert drawn[0].n_node_samples[0] == 3000
 
 
 @pytest.mark.parametrize("scale", [1e-30, 1e-20, 1e20, 1e37])

@@ -94,6 +94,47 @@ def test_weights_stay_in_the_ball(kind, seed):
 
 
 @pytest.mark.parametrize("kind", KINDS)
+@given(seed=SEEDS)
+def test_bound_does_not_end_above_its_start(kind, seed):
+    """Steps are halved as the splitter does it: when the bound has not fallen."""
+    _, *_, stump = draw_stump(seed, kind)
+    begin = best = stump.judge()[0]
+    rate = 0.1
+    for _ in range(60):
+        stump.move(rate, rate)
+        surrogate, loss, _ = stump.judge()
+        assert surrogate >= loss
+        if surrogate < best:
+            best = surrogate
+        else:
+            rate *= 0.5
+    assert stump.judge()[0] <= begin + 0.05 * abs(begin) + 1e-4
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@given(seed=SEEDS)
+def test_start_is_shortened_until_rows_pull(kind, seed):
+    _, *_, stump = draw_stump(seed, kind)
+    stump.stretch(50.0)
+    w, bias = stump.plane
+    before, loss, _ = stump.judge()
+    stump.shorten(0.01)
+    shorter, shorter_bias = stump.plane
+    share = shorter @ w / (w @ w)
+    assert 0.01 - 1e-4 <= share <= 1.0 + 1e-4
+    np.testing.assert_allclose(shorter, share * w, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(shorter_bias, share * bias, rtol=1e-4, atol=1e-5)
+    surrogate, same, _ = stump.judge()
+    # The plane is the same one, seen through a bound that is no tighter.
+    assert same == pytest.approx(loss)
+    assert surrogate >= before - 1e-5 * abs(before)
+    # A row that is on average no further away than it can be pulls, but for rounding.
+    if 0.01 + 1e-3 < share < 1.0 - 1e-3:
+        stump.stretch(0.999)
+        assert np.any(stump.judge()[2] != 0)
+
+
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("seed", range(8))
 def test_short_steps_go_down(kind, seed):
     _, *_, stump = draw_stump(seed, kind)
