@@ -318,7 +318,7 @@ class TAOForestClassifier(ClassificationTask, BaseTAOForest):
     ----------
     n_estimators : int, default=30
         Number of trees.
-    init : str, Splitter, fitted tree or forest, or Tree, default="axis"
+    init : str, Splitter, fitted tree or forest, or Tree, default="random_oblique"
         What each tree starts from: "random" for a complete tree of random
         planes through the medians of their rows, the splitter that grows a tree greedily, or a
         tree that is there already.
@@ -403,7 +403,7 @@ class TAOForestClassifier(ClassificationTask, BaseTAOForest):
         self,
         n_estimators=30,
         *,
-        init="axis",
+        init="random_oblique",
         leaf="constant",
         max_depth=None,
         min_samples_leaf=1,
