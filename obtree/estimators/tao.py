@@ -1,5 +1,7 @@
 """Trees and forests by alternating optimisation: TAOTree... and TAOForest...."""
 
+import numpy as np
+import scipy.sparse as sp
 from joblib import effective_n_jobs
 from sklearn.base import clone
 
@@ -31,6 +33,14 @@ class BaseTAO(BaseOptimised):
             if hasattr(self, name)
         }
         return self._starter_class(splitter=self._check_init(), **params)
+
+    def _start_trees(self, plan, seeds):
+        """Return one tree to start from for each seed, or None for a random one."""
+        starts = super()._start_trees(plan, seeds)
+        if starts[0] is not None or sp.issparse(plan.X) or not np.isnan(plan.X).any(axis=0).all():
+            return starts
+        # Random planes need a column that no row lacks; axis splits do not.
+        return plan.grow(seeds, n_threads=self._count_threads(), verbose=int(self.verbose))
 
     def _make_optimiser(self, problem):
         """Return the optimiser that the parameters describe."""
@@ -308,7 +318,7 @@ class TAOForestClassifier(ClassificationTask, BaseTAOForest):
     ----------
     n_estimators : int, default=30
         Number of trees.
-    init : str, Splitter, fitted tree or forest, or Tree, default="axis"
+    init : str, Splitter, fitted tree or forest, or Tree, default="random_oblique"
         What each tree starts from: "random" for a complete tree of random
         planes through the medians of their rows, the splitter that grows a tree greedily, or a
         tree that is there already.
@@ -393,7 +403,7 @@ class TAOForestClassifier(ClassificationTask, BaseTAOForest):
         self,
         n_estimators=30,
         *,
-        init="axis",
+        init="random_oblique",
         leaf="constant",
         max_depth=None,
         min_samples_leaf=1,

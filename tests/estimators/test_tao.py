@@ -23,8 +23,8 @@ CLASSIFIERS = [
     TAOForestClassifier(3, random_state=0),
 ]
 REGRESSORS = [
-    TAOTreeRegressor(random_state=0),
-    TAOTreeRegressor(leaf="linear", max_depth=3, random_state=0),
+    TAOTreeRegressor(min_samples_leaf=1, max_depth=5, random_state=0),
+    TAOTreeRegressor(leaf="linear", min_samples_leaf=1, max_depth=3, random_state=0),
     TAOForestRegressor(3, random_state=0),
 ]
 
