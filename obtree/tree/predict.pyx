@@ -49,6 +49,7 @@ cdef enum:
     LARGE_BLOCK_BYTES = 1 << 22
     BLOCK_BYTES = 1 << 19
     MAX_BLOCK_ROWS = 16384
+    WALK_BYTES = 1 << 17          # rows that one walk takes through a tree together
     FEW_ROWS = 3                  # up to here trees are interleaved, not rows
     STACK_TREES = 128             # trees walked per call then
 
@@ -302,10 +303,7 @@ cdef void run_block(const Job* job, idx_t block, idx_t worker) noexcept nogil:
     missing = load_block(rows, start, end, layout, x)
     for t in range(view.n_trees):
         if view.narrow:
-            kernels().traverse_narrow(
-                view.narrow_nodes + view.start[t], x, n, view.n_features, view.shift,
-                view.mask, view.n_sure[t], missing, found, lists,
-            )
+            walk_narrow(view, t, x, n, missing, found, lists)
         elif view.has_oblique:
             walk_planes(view, t, <const X_t*>x, n, found)
         else:
@@ -339,6 +337,23 @@ cdef void route_few_rows(const Job* job, idx_t start, idx_t end, uint32_t* x) no
                 reduce_tree(view, job.task, t + k, row, 1, found + k)
             t += n
     finish_rows(view, job.task, start, end)
+
+
+cdef void walk_narrow(const PackedView* view, idx_t t, const uint32_t* x, idx_t n, bint missing,
+                      uint32_t* found, uint32_t* lists) noexcept nogil:
+    """found[r] = slot of the leaf row r reaches in a tree of the narrow layout.
+
+    Some rows at a time, as many as stay in the cache until all have arrived.
+    """
+    cdef idx_t most = max(WALK_BYTES // (4 * view.n_features), <idx_t>256) // LANES * LANES
+    cdef idx_t start = 0
+    while start < n:
+        kernels().traverse_narrow(
+            view.narrow_nodes + view.start[t], x + start * view.n_features,
+            min(most, n - start), view.n_features, view.shift, view.mask, view.n_sure[t],
+            missing, found + start, lists,
+        )
+        start += most
 
 
 cdef void walk_planes(const PackedView* view, idx_t t, const X_t* x, idx_t n,

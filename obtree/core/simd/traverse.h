@@ -21,6 +21,7 @@
 #define OBTREE_LANES 16
 #define OBTREE_STEPS 4 /* between two compactions */
 #define OBTREE_FEW 3   /* rows that are walked one by one at the end */
+#define OBTREE_FORESEEN (64 * OBTREE_LANES) /* values of sixteen rows worth fetching ahead */
 
 #define OBTREE_EACH8(M) M(0) M(1) M(2) M(3) M(4) M(5) M(6) M(7)
 #define OBTREE_EACH16(M) \
@@ -112,6 +113,11 @@ static inline int is_split_wide(const obtree_wide_node *nodes, uint32_t at)
     for (; row + OBTREE_LANES <= n_rows; row += OBTREE_LANES) {                           \
         const ptrdiff_t offset = row / OBTREE_LANES * group_stride;                       \
         OBTREE_EACH16(OBTREE_START)                                                       \
+        if (group_stride <= OBTREE_FORESEEN && row + 2 * OBTREE_LANES <= n_rows) {        \
+            for (ptrdiff_t k = 0; k < group_stride; k += OBTREE_LANES) {                  \
+                OBTREE_PREFETCH(x + offset + group_stride + k);                           \
+            }                                                                             \
+        }                                                                                 \
         for (int32_t k = 0; k < n_sure; ++k) {                                            \
             OBTREE_EACH16(OBTREE_STEP)                                                    \
         }                                                                                 \
