@@ -49,7 +49,7 @@ cdef enum:
     LARGE_BLOCK_BYTES = 1 << 22
     BLOCK_BYTES = 1 << 19
     MAX_BLOCK_ROWS = 16384
-    WALK_BYTES = 1 << 17          # rows that one walk takes through a tree together
+    WALK_BYTES = 1 << 16          # rows that one walk takes through a tree together
     FEW_ROWS = 3                  # up to here trees are interleaved, not rows
     STACK_TREES = 128             # trees walked per call then
 
