@@ -29,6 +29,8 @@ from obtree.estimators.disjunctive import (
 from obtree.estimators.forest import ObliqueForestClassifier, ObliqueForestRegressor
 from obtree.estimators.nongreedy import NonGreedyTreeClassifier, NonGreedyTreeRegressor
 from obtree.estimators.nongreedy_forest import NonGreedyForestClassifier, NonGreedyForestRegressor
+from obtree.estimators.tao import TAOTreeClassifier, TAOTreeRegressor
+from obtree.estimators.tao_forest import TAOForestClassifier, TAOForestRegressor
 from obtree.estimators.tree import ObliqueTreeClassifier, ObliqueTreeRegressor
 from obtree.optim.normal_form import form_from_state, form_to_state
 from obtree.splitter.registry import find_splitter, name_splitter
@@ -51,6 +53,10 @@ ESTIMATORS = {
         NonGreedyTreeRegressor,
         NonGreedyForestClassifier,
         NonGreedyForestRegressor,
+        TAOTreeClassifier,
+        TAOTreeRegressor,
+        TAOForestClassifier,
+        TAOForestRegressor,
     )
 }
 
