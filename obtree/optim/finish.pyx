@@ -238,7 +238,7 @@ cdef class Finisher:
         lengths = np.where(left < 0, 0, np.diff(term_ptr)[old])
         new_ptr = np.zeros(n + 1, dtype=np.int64)
         new_ptr[1:] = np.cumsum(lengths)
-        terms = np.repeat(term_ptr[old] - new_ptr[:-1], lengths) + np.arange(new_ptr[-1])
+        terms = np.repeat(term_ptr[old] - new_ptr[:n], lengths) + np.arange(lengths.sum())
         shape = (n, 1, -1) if self.problem.n_classes > 0 else (n, -1, 1)
         n_classes = self.problem.n_classes or 1
         return {
