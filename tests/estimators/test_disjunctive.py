@@ -1,11 +1,6 @@
 """Disjunctive normal trees and forests as users see them."""
 
-import os
 import pickle
-import signal
-import subprocess
-import sys
-import textwrap
 
 import numpy as np
 import pytest
@@ -234,44 +229,3 @@ def test_starts_from_any_splitter_and_from_a_fitted_tree(iris):
     model = DisjunctiveTreeClassifier(init=tree, random_state=0).fit(X, y)
     assert model.form_.n_units <= 3 * 3
     assert model.score(X, y) > 0.9
-
-
-def test_progress_is_shown(iris, capfd):
-    DisjunctiveForestClassifier(3, n_epochs=1, verbose=1).fit(*iris)
-    assert "optimising" in capfd.readouterr().err
-    DisjunctiveForestClassifier(3, n_epochs=1).fit(*iris)
-    assert capfd.readouterr().err == ""
-
-
-INTERRUPTED = textwrap.dedent(
-    """
-    import numpy as np
-    from obtree import DisjunctiveForestClassifier
-
-    rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(3000, 10)), rng.integers(0, 3, 3000)
-    model = DisjunctiveForestClassifier(2, n_epochs=1, random_state=0).fit(X[:200], y[:200])
-    before = model.predict(X)
-    model.set_params(n_epochs=1000000)
-    try:
-        print("ready", flush=True)
-        model.fit(X, y)
-    except KeyboardInterrupt:
-        assert (model.predict(X) == before).all()
-        model.set_params(n_epochs=1).fit(X[:200], y[:200])
-        assert (model.predict(X) == before).all()
-        print("usable", flush=True)
-    """
-)
-
-
-@pytest.mark.skipif(os.name == "nt", reason="needs POSIX signals")
-def test_interrupted_fit_ends_and_leaves_the_model_usable():
-    child = subprocess.Popen([sys.executable, "-c", INTERRUPTED], stdout=subprocess.PIPE, text=True)
-    try:
-        assert child.stdout.readline() == "ready\n"
-        # However the signal falls, fit would otherwise run for days.
-        child.send_signal(signal.SIGINT)
-        assert child.communicate(timeout=60)[0] == "usable\n"
-    finally:
-        child.kill()

@@ -1,9 +1,5 @@
 """Non-greedy trees and forests."""
 
-import signal
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -249,39 +245,3 @@ def test_models_survive_a_file(model, classes, tmp_path):
 def test_parameters_are_checked(params, message, classes):
     with pytest.raises(ValueError, match=message):
         NonGreedyTreeClassifier(**params).fit(*classes)
-
-
-LONG_RUN = """
-import numpy as np
-from obtree import NonGreedyForestClassifier
-rng = np.random.default_rng(0)
-X, y = rng.normal(size=(3000, 20)), rng.integers(0, 3, 3000)
-print("fitting", flush=True)
-try:
-    NonGreedyForestClassifier(2, init="axis", n_epochs=10**6, max_depth=6, n_jobs=2).fit(X, y)
-except KeyboardInterrupt:
-    print("interrupted")
-NonGreedyForestClassifier(2, n_epochs=1, max_depth=3).fit(X, y)
-print("fitted again")
-"""
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT for child processes")
-def test_interruption_ends_the_descent():
-    child = subprocess.Popen(
-        [sys.executable, "-P", "-c", LONG_RUN],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    try:
-        assert child.stdout.readline() == "fitting\n", child.stderr.read()
-        try:
-            child.wait(timeout=1.5)  # in the middle of the descent
-        except subprocess.TimeoutExpired:
-            child.send_signal(signal.SIGINT)
-        output, errors = child.communicate(timeout=60)
-    finally:
-        child.kill()
-    assert child.returncode == 0, errors
-    assert output.splitlines() == ["interrupted", "fitted again"]
