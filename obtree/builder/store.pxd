@@ -12,6 +12,9 @@ cdef class NodeStore:
     cdef idx_t value_size
     cdef idx_t _node_capacity
     cdef idx_t _term_capacity
+    cdef idx_t _value_capacity        # nodes
+    cdef idx_t _n_expected            # nodes for whose values the next tree makes room
+    cdef object _values               # float64 ndarray, owner of `value`
     cdef node_t* left                 # -1 at leaves; the right child is left + 1
     cdef double* threshold
     cdef int64_t* first_term          # where the node's terms begin
@@ -34,6 +37,8 @@ cdef class NodeStore:
     cdef void clear(self) noexcept nogil
     cdef int reserve(self, idx_t n_rows) except -1
     cdef int _lengthen_nodes(self, idx_t n) except -1 nogil
+    cdef int _lengthen_values(self, idx_t n) except -1 nogil
+    cdef object _take_values(self)
     cdef node_t add_node(self) except -1 nogil
     cdef int set_split(self, node_t node, node_t left, const Hyperplane* plane) except -1 nogil
     cdef int _lengthen_terms(self, idx_t n_more) except -1 nogil

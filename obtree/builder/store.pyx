@@ -2,7 +2,8 @@
 
 A store belongs to a worker and is emptied, not freed, between trees. `to_arrays`
 copies a finished tree into NumPy arrays of exactly its size, with the terms in the
-order of the nodes.
+order of the nodes. Only the values, by far the largest array where there are many
+classes, are not copied: they grow in an array that the tree then keeps.
 """
 
 import numpy as np
@@ -34,7 +35,6 @@ cdef class NodeStore:
         free_block(self.impurity)
         free_block(self.n_rows)
         free_block(self.weight)
-        free_block(self.value)
         free_block(self.term_feature)
         free_block(self.term_weight)
         free_block(self.lower)
@@ -69,8 +69,21 @@ cdef class NodeStore:
         self.impurity = <double*>grow_block(self.impurity, n, sizeof(double))
         self.n_rows = <int64_t*>grow_block(self.n_rows, n, sizeof(int64_t))
         self.weight = <w_t*>grow_block(self.weight, n, sizeof(w_t))
-        self.value = <double*>grow_block(self.value, n * self.value_size, sizeof(double))
         self._node_capacity = n
+        return 0
+
+    cdef int _lengthen_values(self, idx_t n) except -1 nogil:
+        """Make room for the values of n nodes, those there are being kept."""
+        cdef double[::1] values
+        with gil:
+            if self._values is None:
+                self._values = np.empty(n * self.value_size)
+            else:
+                # Nobody else has the array.
+                self._values.resize(n * self.value_size, refcheck=False)
+            values = self._values
+            self.value = &values[0]
+        self._value_capacity = n
         return 0
 
     cdef node_t add_node(self) except -1 nogil:
@@ -79,6 +92,9 @@ cdef class NodeStore:
         if node == self._node_capacity:
             # By half: a large tree is a good part of what a fit takes.
             self._lengthen_nodes(node + node // 2 + 256)
+        if node >= self._value_capacity:
+            # The tree before tells how many there will be.
+            self._lengthen_values(max(node + node // 2 + 256, self._n_expected))
         if node >= 2147483647:
             with gil:
                 raise MemoryError("a tree cannot have 2**31 - 1 nodes or more")
@@ -166,7 +182,7 @@ cdef class NodeStore:
             "impurity": copy_array(self.impurity, n, np.float64),
             "n_node_samples": copy_array(self.n_rows, n, np.int64),
             "weighted_n_node_samples": copy_array(self.weight, n, np.float64),
-            "value": copy_array(self.value, n * self.value_size, np.float64),
+            "value": self._take_values(),
         }
         if self.uses_lower:
             arrays["lower_threshold"] = copy_array(self.lower, n, np.float64)
@@ -176,6 +192,16 @@ cdef class NodeStore:
             shares = copy_array(self.term_share, self.n_terms, np.float64)
             arrays["term_share"] = shares[order].astype(np.float32)
         return arrays
+
+    cdef object _take_values(self):
+        """The values, which are the tree's from now on."""
+        values = self._values
+        values.resize(self.n_nodes * self.value_size, refcheck=False)
+        self._n_expected = self.n_nodes + self.n_nodes // 16
+        self._values = None
+        self.value = NULL
+        self._value_capacity = 0
+        return values
 
 
 cdef object copy_array(const void* source, idx_t n, dtype):

@@ -25,7 +25,8 @@ cdef class ClassCriterion(Criterion):
     cdef w_t* class_total             # (n_class_padded) weights of all slots in the node
     cdef w_t* present_total           # (n_class_padded) of those present
     cdef uint32_t* slot_of            # (n_class_padded) compact slot of a present one
-    cdef uint32_t* class_of           # (n_class_padded) and back
+    cdef uint32_t* class_of           # (n_class_padded + 1) and back, ascending
+    cdef idx_t n_present              # classes of the node in class_of; -1: not known
     cdef idx_t n_class_slots          # node.n_slots and node.n_padded of all classes
     cdef idx_t n_class_padded
     cdef w_t* bins                    # (n_bins * n_padded) weights, zero between calls
@@ -36,7 +37,10 @@ cdef class ClassCriterion(Criterion):
 
     cdef w_t load_packed(self, const row_t* rows, idx_t n) noexcept nogil
     cdef w_t load_rows(self, const row_t* rows, idx_t n, const w_t* weight) noexcept nogil
-    cdef void compact_slots(self, idx_t n_present) noexcept nogil
+    cdef uint32_t count_many(self, const row_t* rows, idx_t n) noexcept nogil
+    cdef uint32_t count_few(self, const row_t* rows, idx_t n) noexcept nogil
+    cdef void forget_classes(self) noexcept nogil
+    cdef void compact_slots(self) noexcept nogil
     cdef void use_all_slots(self) noexcept nogil
     cdef void unpack_rows(self) noexcept nogil
     # The slots of the current node's rows (n * n_outputs): class c of output k is slot

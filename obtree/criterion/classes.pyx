@@ -28,6 +28,7 @@ from obtree.criterion.sweep cimport PACKED_CLASS_BITS
 
 cdef enum:
     MAX_BINS_BYTES = 1048576          # bins beyond the caches are slower than sorting
+    FEW_ROWS = 64                     # that are counted one by one
 
 
 cdef class ClassCriterion(Criterion):
@@ -69,7 +70,9 @@ cdef class ClassCriterion(Criterion):
         self.class_total = <w_t*>workspace.take(n_padded, sizeof(w_t))
         self.present_total = <w_t*>workspace.take(n_padded, sizeof(w_t))
         self.slot_of = <uint32_t*>workspace.take(n_padded, sizeof(uint32_t))
-        self.class_of = <uint32_t*>workspace.take(n_padded, sizeof(uint32_t))
+        # One more, so that a class may be written before it is known to be there.
+        self.class_of = <uint32_t*>workspace.take(n_padded + 1, sizeof(uint32_t))
+        self.n_present = -1
         self.node.total = self.class_total
         self.node.left = <w_t*>workspace.take(n_padded, sizeof(w_t))
         self.flips.left = <double*>workspace.take(n_padded, sizeof(double))
@@ -113,14 +116,29 @@ cdef class ClassCriterion(Criterion):
                                else self.load_rows(rows, n, weight))
         node.weight = weight_sum
         node.margin = self.margin_share * weight_sum
-        self.goal = self.perfect_score() - node.margin
         stats.weight = weight_sum
         stats.impurity = self.impurity_of(node.total, weight_sum)
+        self.goal = self.perfect_score() - node.margin
         stats.level = self.class_total[1] / weight_sum if node.stride > 1 else 0.0
         return 0
 
     cdef w_t load_packed(self, const row_t* rows, idx_t n) noexcept nogil:
         """Read and count the node's rows as words; what they weigh."""
+        cdef uint32_t weight_sum
+        if self.compacts and n <= FEW_ROWS:
+            weight_sum = self.count_few(rows, n)
+        else:
+            weight_sum = self.count_many(rows, n)
+        self.node.packed = self.packed
+        self.n_loaded = n
+        if self.compacts and self.n_present + 4 <= self.n_class_padded:
+            self.compact_slots()
+        else:
+            self.use_all_slots()
+        return <w_t>weight_sum
+
+    cdef uint32_t count_many(self, const row_t* rows, idx_t n) noexcept nogil:
+        """Pack and count rows class by class; what they weigh."""
         cdef idx_t n_padded = self.n_class_padded
         cdef idx_t s, n_present = 0
         cdef uint32_t weight_sum = 0, here
@@ -132,30 +150,59 @@ cdef class ClassCriterion(Criterion):
             self.counts[s] = here
             self.class_total[s] = <w_t><int32_t>here
             weight_sum += here
+            self.class_of[n_present] = <uint32_t>s
             n_present += here != 0
-        self.node.packed = self.packed
-        self.n_loaded = n
-        # A pure node is not split.
-        if self.compacts and n_present > 1 and n_present + 4 <= n_padded:
-            self.compact_slots(n_present)
-        else:
-            self.use_all_slots()
-        return <w_t>weight_sum
+        self.n_present = n_present
+        return weight_sum
 
-    cdef void compact_slots(self, idx_t n_present) noexcept nogil:
+    cdef uint32_t count_few(self, const row_t* rows, idx_t n) noexcept nogil:
+        """The same at a cost that follows the rows and not the classes; without `counts`."""
+        cdef uint32_t first = self.packed_of[rows[0]], mixed = 0, weight_sum = 0, word, c
+        cdef idx_t p, k, n_present = 0
+        self.forget_classes()
+        for p in range(n):
+            word = self.packed_of[rows[p]]
+            self.packed[p] = word
+            mixed |= word ^ first
+            weight_sum += word >> 16
+        if mixed & 0xFFFF == 0:
+            self.class_total[first & 0xFFFF] = <w_t><int32_t>weight_sum
+            self.class_of[0] = first & 0xFFFF
+            self.n_present = 1
+            return weight_sum
+        for p in range(n):
+            c = self.packed[p] & 0xFFFF
+            if self.class_total[c] == 0.0:
+                k = n_present
+                while k > 0 and self.class_of[k - 1] > c:
+                    self.class_of[k] = self.class_of[k - 1]
+                    k -= 1
+                self.class_of[k] = c
+                n_present += 1
+            self.class_total[c] += <w_t><int32_t>(self.packed[p] >> 16)
+        self.n_present = n_present
+        return weight_sum
+
+    cdef void forget_classes(self) noexcept nogil:
+        """Make every `class_total` zero again."""
+        cdef idx_t k
+        if self.n_present < 0:
+            memset(self.class_total, 0, self.n_class_padded * sizeof(w_t))
+            return
+        for k in range(self.n_present):
+            self.class_total[self.class_of[k]] = 0.0
+
+    cdef void compact_slots(self) noexcept nogil:
         """Renumber the packed rows' classes without those that the node does not have."""
         cdef ClassNode* node = &self.node
         cdef idx_t s, p
-        cdef uint32_t slot = 0, word
-        for s in range(self.n_class_slots):
-            if self.class_total[s] > 0.0:
-                self.present_total[slot] = self.class_total[s]
-                self.class_of[slot] = <uint32_t>s
-                self.slot_of[s] = slot
-                slot += 1
-        node.n_slots = n_present
-        node.n_padded = (n_present + 3) // 4 * 4
-        for s in range(n_present, node.n_padded):
+        cdef uint32_t word
+        node.n_slots = self.n_present
+        node.n_padded = (self.n_present + 3) // 4 * 4
+        for s in range(self.n_present):
+            self.present_total[s] = self.class_total[self.class_of[s]]
+            self.slot_of[self.class_of[s]] = <uint32_t>s
+        for s in range(self.n_present, node.n_padded):
             self.present_total[s] = 0.0
         node.total = self.present_total
         for p in range(self.n_loaded):
@@ -174,7 +221,8 @@ cdef class ClassCriterion(Criterion):
         cdef int32_t slot
         cdef idx_t p, k
         self.use_all_slots()
-        memset(node.total, 0, node.n_padded * sizeof(w_t))
+        self.n_present = -1
+        self.forget_classes()
         for p in range(n):
             w = weight[rows[p]]
             node.w[p] = w
@@ -237,8 +285,13 @@ cdef class ClassCriterion(Criterion):
 
     cdef void node_value(self, double* value) noexcept nogil:
         cdef idx_t s
-        for s in range(self.n_class_slots):
-            value[s] = self.class_total[s] / self.node.weight
+        if self.n_present < 0:
+            for s in range(self.n_class_slots):
+                value[s] = self.class_total[s] / self.node.weight
+            return
+        memset(value, 0, self.n_class_slots * sizeof(double))
+        for s in range(self.n_present):
+            value[self.class_of[s]] = self.class_total[self.class_of[s]] / self.node.weight
 
     cdef void clip_value(self, double* value, double lower, double upper) noexcept nogil:
         # Monotonic constraints are for two classes; the level is the share of class 1.

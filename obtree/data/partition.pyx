@@ -39,14 +39,21 @@ cdef class SampleIndex:
 
     cdef void fill(self) noexcept nogil:
         """Collect the rows with a positive weight, ascending."""
-        cdef idx_t i
-        self.n_rows = 0
-        self.total_weight = 0.0
+        cdef const w_t* weight = self.weight
+        cdef row_t* rows = self.rows
+        cdef idx_t i, n = 0
+        cdef w_t even = 0.0, odd = 0.0
         for i in range(self.view.n_samples):
-            if self.weight[i] > 0.0:
-                self.rows[self.n_rows] = <row_t>i
-                self.n_rows += 1
-                self.total_weight += self.weight[i]
+            # Which rows a bootstrap holds cannot be foreseen, so there is no branch on it.
+            rows[n] = <row_t>i
+            n += weight[i] > 0.0
+        for i in range(0, n - 1, 2):
+            even += weight[rows[i]]
+            odd += weight[rows[i + 1]]
+        if n % 2:
+            even += weight[rows[n - 1]]
+        self.n_rows = n
+        self.total_weight = even + odd
 
     cdef idx_t split(self, const Hyperplane* plane, int64_t rank_cut, idx_t start,
                      idx_t end) noexcept nogil:

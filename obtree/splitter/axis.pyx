@@ -194,7 +194,7 @@ cdef class AxisSplitter(Splitter):
         """How many of n rows would be sorted, with some for leaving out the others."""
         if not self.reads_above(j):
             return n
-        return 3 * n * self.view.columns[j].n_above // (2 * self.view.n_samples)
+        return <idx_t>(1.5 * n * self.view.columns[j].n_above / self.view.n_samples)
 
     cdef bint reads_above(self, idx_t j) noexcept nogil:
         """Whether to leave out the rows of a column's smallest value, when they are many."""

@@ -1,21 +1,20 @@
 /* The best Gini cut between bins; included once for each kind of bin.
  *
- * OBTREE_SWEEP is the function's name, OBTREE_CELL the type of a bin's slots, and
- * OBTREE_LOAD_CELLS reads four of them as float64. With L, R, T the weights left of a
- * cut, right of it and in total, the best cut has the largest
+ * OBTREE_SWEEP is the function's name, OBTREE_CELL the type of a bin's slots, OBTREE_SUM
+ * that of sums of them, and OBTREE_MOVE the function that moves a bin to the left. With
+ * L, R, T the weights left of a cut, right of it and in total, the best cut has the largest
  * sum L^2 / W_L + sum R^2 / W_R, where sum R^2 = sum T^2 - 2 sum T L + sum L^2.
  */
 static ptrdiff_t OBTREE_SWEEP(OBTREE_CELL *bins, ptrdiff_t n_bins, ptrdiff_t n_slots,
-                              const double *restrict total, double *restrict left,
+                              const OBTREE_SUM *restrict total, OBTREE_SUM *restrict left,
                               double weight, double squares, double min_weight,
                               double margin, double *score, uint32_t *low_key,
                               uint32_t *high_key)
 {
     double best = *score, weight_left = 0.0, squares_left = 0.0, cross = 0.0;
-    const vec4 zero = {0};
     ptrdiff_t n_found = 0;
     uint32_t key = 0;
-    memset(left, 0, (size_t)n_slots * sizeof(double));
+    memset(left, 0, (size_t)n_slots * sizeof(OBTREE_SUM));
     for (ptrdiff_t b = 0; b < n_bins; ++b) {
         OBTREE_CELL *restrict here = bins + b * n_slots;
         if (is_zero(here, n_slots * (ptrdiff_t)sizeof(OBTREE_CELL))) {
@@ -34,21 +33,7 @@ static ptrdiff_t OBTREE_SWEEP(OBTREE_CELL *bins, ptrdiff_t n_bins, ptrdiff_t n_s
                 *high_key = (uint32_t)b;
             }
         }
-        vec4 sums = zero, square_sums = zero, cross_sums = zero, bin, moved, node;
-        for (ptrdiff_t s = 0; s < n_slots; s += 4) {
-            OBTREE_LOAD_CELLS(bin, here + s);
-            OBTREE_LOAD(moved, left + s);
-            OBTREE_LOAD(node, total + s);
-            OBTREE_ADD4(sums, bin);
-            OBTREE_ADD4(moved, bin);
-            OBTREE_STORE(left + s, moved);
-            OBTREE_ADD_PRODUCT4(square_sums, moved, moved);
-            OBTREE_ADD_PRODUCT4(cross_sums, moved, node);
-        }
-        memset(here, 0, (size_t)n_slots * sizeof(OBTREE_CELL));
-        squares_left = OBTREE_FOLD4(square_sums);
-        cross = OBTREE_FOLD4(cross_sums);
-        weight_left += OBTREE_FOLD4(sums);
+        weight_left += OBTREE_MOVE(here, n_slots, total, left, &squares_left, &cross);
         key = (uint32_t)b;
         ++n_found;
     }
@@ -58,4 +43,5 @@ static ptrdiff_t OBTREE_SWEEP(OBTREE_CELL *bins, ptrdiff_t n_bins, ptrdiff_t n_s
 
 #undef OBTREE_SWEEP
 #undef OBTREE_CELL
-#undef OBTREE_LOAD_CELLS
+#undef OBTREE_SUM
+#undef OBTREE_MOVE

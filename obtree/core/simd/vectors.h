@@ -21,6 +21,25 @@ typedef int32_t vec8i __attribute__((vector_size(32)));
 
 typedef int32_t vec4i __attribute__((vector_size(16)));
 
+#define OBTREE_ADD_INTS(a, b) (a) = (a) + (b)
+#define OBTREE_ADD_INT_PRODUCTS(a, b, c) (a) = (a) + (b) * (c)
+#define OBTREE_TO_INTS4(a, b) (a) = __builtin_convertvector(b, vec4i)
+
+/* Sums that are not negative and stay below 2^31 do not carry from one half of a word into
+ * the other, so two of them are added at a time. */
+typedef int64_t vec2w __attribute__((vector_size(16)));
+static inline int32_t fold_halves(uint64_t words)
+{
+    return (int32_t)((uint32_t)words + (uint32_t)(words >> 32));
+}
+#define OBTREE_FOLD_INTS4(a) fold_halves((uint64_t)(((vec2w)(a))[0] + ((vec2w)(a))[1]))
+#define OBTREE_ADD_HALVES8(a, b)                                                                 \
+    do {                                                                                         \
+        vec4i halves_[2];                                                                        \
+        memcpy(halves_, &(b), sizeof(b));                                                        \
+        (a) = (a) + halves_[0] + halves_[1];                                                     \
+    } while (0)
+
 /* Counts are below 2^31, so the signed conversion, which every target has, does. */
 #define OBTREE_LOAD_COUNTS(vector, from)                                                         \
     do {                                                                                         \
@@ -55,6 +74,9 @@ typedef struct {
 typedef struct {
     int32_t lane[8];
 } vec8i;
+typedef struct {
+    int32_t lane[4];
+} vec4i;
 
 #define OBTREE_LANE(a, k) (a).lane[k]
 #define OBTREE_ADD4(a, b)                                                                        \
@@ -75,6 +97,20 @@ typedef struct {
 #define OBTREE_COUNT_BELOW8(count, keys, key)                                                    \
     for (int k_ = 0; k_ < 8; ++k_)                                                               \
     (count).lane[k_] += (keys).lane[k_] < (key).lane[k_]
+#define OBTREE_LANES_(a) (int)(sizeof((a).lane) / sizeof((a).lane[0]))
+#define OBTREE_ADD_INTS(a, b)                                                                    \
+    for (int k_ = 0; k_ < OBTREE_LANES_(a); ++k_)                                                \
+    (a).lane[k_] += (b).lane[k_]
+#define OBTREE_ADD_INT_PRODUCTS(a, b, c)                                                         \
+    for (int k_ = 0; k_ < OBTREE_LANES_(a); ++k_)                                                \
+    (a).lane[k_] += (b).lane[k_] * (c).lane[k_]
+#define OBTREE_TO_INTS4(a, b)                                                                    \
+    for (int k_ = 0; k_ < 4; ++k_)                                                               \
+    (a).lane[k_] = (int32_t)(b).lane[k_]
+#define OBTREE_FOLD_INTS4(a) OBTREE_FOLD4(a)
+#define OBTREE_ADD_HALVES8(a, b)                                                                 \
+    for (int k_ = 0; k_ < 4; ++k_)                                                               \
+    (a).lane[k_] += (b).lane[k_] + (b).lane[k_ + 4]
 #define OBTREE_UNROLL
 #define OBTREE_PREFETCH(address) ((void)(address))
 #define OBTREE_LOAD_COUNTS(vector, from)                                                         \
