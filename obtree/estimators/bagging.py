@@ -72,6 +72,11 @@ class BaseForestModel(BaseModel):
         check_choice("combine", self.combine, self._combine_rules)
         return self._call_predictor("predict", X, combine=self.combine)
 
+    def _predict_classes(self, X):
+        """Return the numbers of the classes with the largest of these values."""
+        check_choice("combine", self.combine, self._combine_rules)
+        return self._call_predictor("classify", X, combine=self.combine)
+
     def apply(self, X):
         """Return the leaf that each row ends in, for each tree.
 

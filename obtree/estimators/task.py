@@ -2,8 +2,9 @@
 
 An estimator is one of these two classes beside a way to grow trees (one tree, a
 forest, ...). Growing leaves ``_predict_values``, the mean of class fractions or of
-regression values with shape (n_samples, n_outputs, n_classes or 1); the task turns
-targets into numbers before, and numbers into predictions after.
+regression values with shape (n_samples, n_outputs, n_classes or 1), and
+``_predict_classes``, the numbers of the largest of them; the task turns targets into
+numbers before, and numbers into predictions after.
 """
 
 from dataclasses import dataclass
@@ -93,7 +94,7 @@ class ClassificationTask(ClassifierMixin):
         -------
         y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
         """
-        return self._decode(self._predict_values(X))
+        return self._name_classes(self._predict_classes(X))
 
     def predict_proba(self, X):
         """Predict the probability of each class.
@@ -133,12 +134,16 @@ class ClassificationTask(ClassifierMixin):
 
     def _decode(self, values):
         """Turn probabilities (n_samples, n_outputs, n_classes) into labels."""
+        return self._name_classes(values.argmax(axis=2))
+
+    def _name_classes(self, codes):
+        """Turn numbers of classes (n_samples, n_outputs) into labels."""
         if self.n_outputs_ == 1:
-            return self.classes_.take(values[:, 0].argmax(axis=1))
+            return self.classes_.take(codes[:, 0])
         # The columns of one y share its dtype.
-        labels = np.empty(values.shape[:2], dtype=self.classes_[0].dtype)
-        for k, (found, n_classes) in enumerate(zip(self.classes_, self.n_classes_, strict=True)):
-            labels[:, k] = found.take(values[:, k, :n_classes].argmax(axis=1))
+        labels = np.empty(codes.shape, dtype=self.classes_[0].dtype)
+        for k, found in enumerate(self.classes_):
+            labels[:, k] = found.take(codes[:, k])
         return labels
 
     def _target_labels(self, target):

@@ -36,6 +36,10 @@ class BaseTreeModel(BaseModel):
         """Return predictions of shape (n_samples, n_outputs, n_classes or 1)."""
         return self._call_predictor("predict", X)
 
+    def _predict_classes(self, X):
+        """Return the numbers of the classes with the largest of these values."""
+        return self._call_predictor("classify", X)
+
     def apply(self, X):
         """Return the leaf that each row ends in.
 

@@ -90,6 +90,10 @@ cdef class NormalPredictor:
             self._max_units = max(self._max_units, view.n_units)
             self._max_roots = max(self._max_roots, view.n_roots)
 
+    def classify(self, X, n_threads=1, combine="average"):
+        """The class that `predict` rates highest, the first of equals, (n_rows, 1)."""
+        return self.predict(X, n_threads, combine).argmax(axis=2)
+
     def predict(self, X, n_threads=1, combine="average"):
         """Combine what the forms say.
 

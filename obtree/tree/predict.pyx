@@ -11,6 +11,7 @@ import numpy as np
 cimport numpy as cnp
 from cython.parallel cimport prange, threadid
 from libc.stdint cimport int32_t, int64_t, uint32_t
+from libc.string cimport memset
 
 from obtree.core.dispatch cimport (
     OBTREE_FLOAT_ROWS,
@@ -119,6 +120,28 @@ cdef class Predictor:
             return normalise_logarithms(out, self._trees[0].n_classes)
         return out
 
+    def classify(self, X, n_threads=1, combine="average"):
+        """The class that `predict` rates highest, the first of equals.
+
+        Parameters are those of `predict`, which takes more memory and time.
+
+        Returns
+        -------
+        int64 ndarray of shape (n_rows, n_outputs)
+        """
+        cdef PackedForest forest = self._forest
+        cdef Task task
+        if combine == "product":
+            # Normalising may make equal what was not.
+            return self.predict(X, n_threads, combine).argmax(axis=2)
+        cdef Rows rows = open_rows(X, forest.view.n_features)
+        tables = self._prepare(combine, &task)
+        cdef cnp.ndarray classes = np.empty((rows.view.n_rows, forest.n_outputs), dtype=np.int64)
+        task.classes = <int64_t*>cnp.PyArray_DATA(classes)
+        self._run(rows, n_threads, &task)
+        del tables
+        return classes
+
     def apply(self, X, n_threads=1):
         """Number of the leaf that each row reaches in each tree, int64 (n_rows, n_trees)."""
         cdef PackedForest forest = self._forest
@@ -126,6 +149,7 @@ cdef class Predictor:
         cdef Rows rows = open_rows(X, forest.view.n_features)
         cdef cnp.ndarray leaves = np.empty((rows.view.n_rows, forest.view.n_trees), dtype=np.int64)
         task.reduction = NAME_LEAVES
+        task.classes = NULL
         task.leaves = <int64_t*>cnp.PyArray_DATA(leaves)
         self._run(rows, n_threads, &task)
         return leaves
@@ -149,6 +173,8 @@ cdef class Predictor:
         if combine not in COMBINE:
             raise ValueError(f"combine is {combine!r}; expected one of {', '.join(COMBINE)}")
         task.reduction = ADD_VALUES
+        task.first_row = 0
+        task.classes = NULL
         task.pure_hit = 1.0
         task.pure_miss = 0.0
         task.divisor = <double>forest.view.n_trees
@@ -179,6 +205,7 @@ cdef class Predictor:
         cdef PackedView* view = &self._forest.view
         cdef idx_t n_rows = rows.view.n_rows
         cdef idx_t block_rows, n_blocks, x_size, lists_size, scores_size, n_workers
+        cdef idx_t sums_size = 0
         if n_threads < 1:
             raise ValueError(f"n_threads is {n_threads}; expected at least 1")
         if n_rows == 0:
@@ -192,14 +219,16 @@ cdef class Predictor:
         scores_size = 0
         if view.models != NULL:
             scores_size = (2 * view.n_values + 15) // 16 * 16
-        cdef cnp.npy_intp size = n_workers * (x_size + lists_size + scores_size)
+        if task.classes != NULL:
+            sums_size = (2 * block_rows * view.n_values + 15) // 16 * 16
+        cdef cnp.npy_intp size = n_workers * (x_size + lists_size + scores_size + sums_size)
         cdef cnp.ndarray buffer = cnp.PyArray_EMPTY(1, &size, cnp.NPY_UINT32, 0)
         cdef uint32_t* base = <uint32_t*>cnp.PyArray_DATA(buffer)
         cdef idx_t k
         for k in range(n_workers):
             prepare_block(
                 &rows.view, get_layout(view), x_size,
-                base + k * (x_size + lists_size + scores_size),
+                base + k * (x_size + lists_size + scores_size + sums_size),
             )
         cdef Job job
         job.view = view
@@ -208,7 +237,8 @@ cdef class Predictor:
         job.base = base
         job.x_size = x_size
         job.lists_size = lists_size
-        job.worker_size = x_size + lists_size + scores_size
+        job.scores_size = scores_size
+        job.worker_size = x_size + lists_size + scores_size + sums_size
         job.block_rows = block_rows
         job.n_blocks = n_blocks
         job.n_workers = n_workers
@@ -227,6 +257,7 @@ cdef struct Job:
     uint32_t* base                # SCRATCH: n_workers * worker_size items
     idx_t x_size
     idx_t lists_size
+    idx_t scores_size
     idx_t worker_size
     idx_t block_rows
     idx_t n_blocks
@@ -287,7 +318,7 @@ cdef void run_block(const Job* job, idx_t block, idx_t worker) noexcept nogil:
     """Route one block of rows through every tree."""
     cdef const PackedView* view = job.view
     cdef const RowView* rows = job.rows
-    cdef const Task* task = job.task
+    cdef Task task = job.task[0]
     cdef idx_t start = block * job.block_rows
     cdef idx_t end = min(start + job.block_rows, rows.n_rows)
     cdef idx_t n = end - start
@@ -297,8 +328,12 @@ cdef void run_block(const Job* job, idx_t block, idx_t worker) noexcept nogil:
     cdef uint32_t* x = job.base + worker * job.worker_size
     cdef uint32_t* found = x + job.x_size
     cdef uint32_t* lists = found + job.block_rows
+    if task.classes != NULL:
+        task.out = <double*>(x + job.x_size + job.lists_size + job.scores_size)
+        task.first_row = start
+        memset(task.out, 0, n * view.n_values * sizeof(double))
     if view.narrow and n <= FEW_ROWS and rows.data != NULL:
-        route_few_rows(job, start, end, x)
+        route_few_rows(job, &task, start, end, x)
         return
     missing = load_block(rows, start, end, layout, x)
     for t in range(view.n_trees):
@@ -312,15 +347,16 @@ cdef void run_block(const Job* job, idx_t block, idx_t worker) noexcept nogil:
                 view.n_sure[t], found, lists,
             )
         if view.models != NULL and view.models[t].ptr != NULL and task.reduction != NAME_LEAVES:
-            reduce_linear(view, task, t, <const X_t*>x, start, n, found,
+            reduce_linear(view, &task, t, <const X_t*>x, start, n, found,
                           <double*>(x + job.x_size + job.lists_size))
         else:
-            reduce_tree(view, task, t, start, n, found)
+            reduce_tree(view, &task, t, start, n, found)
     clear_block(rows, start, end, layout, x)
-    finish_rows(view, task, start, end)
+    finish_rows(view, &task, start, end)
 
 
-cdef void route_few_rows(const Job* job, idx_t start, idx_t end, uint32_t* x) noexcept nogil:
+cdef void route_few_rows(const Job* job, const Task* task, idx_t start, idx_t end,
+                         uint32_t* x) noexcept nogil:
     """Route rows one by one, several trees in flight."""
     cdef const PackedView* view = job.view
     cdef uint32_t found[STACK_TREES]
@@ -334,9 +370,9 @@ cdef void route_few_rows(const Job* job, idx_t start, idx_t end, uint32_t* x) no
                 view.narrow_nodes, view.start + t, n, x, view.shift, view.mask, found
             )
             for k in range(n):
-                reduce_tree(view, job.task, t + k, row, 1, found + k)
+                reduce_tree(view, task, t + k, row, 1, found + k)
             t += n
-    finish_rows(view, job.task, start, end)
+    finish_rows(view, task, start, end)
 
 
 cdef void walk_narrow(const PackedView* view, idx_t t, const uint32_t* x, idx_t n, bint missing,

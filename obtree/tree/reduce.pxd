@@ -24,7 +24,11 @@ cdef struct Task:
     idx_t n_outputs
     idx_t n_classes
     double floor                  # smallest probability, when logarithms are added; else 0
-    double* out                   # (n_rows, n_values), zeroed
+    double* out                   # (n_rows, n_values) from first_row on, zeroed
+    idx_t first_row
+    # (n_rows, n_outputs) the class with the largest value, the first of equals; or NULL. Then
+    # `out` is scratch for one block.
+    int64_t* classes
     int64_t* leaves               # (n_rows, n_trees)
 
 
@@ -41,7 +45,7 @@ cdef inline void reduce_tree(const PackedView* view, const Task* task, idx_t t, 
         for r in range(n):
             task.leaves[(start + r) * view.n_trees + t] = view.node_id[first + found[r]]
         return
-    out = task.out + start * n_values
+    out = task.out + (start - task.first_row) * n_values
     vectors = task.vectors + view.vector_start[t] * n_values
     if task.reduction == ADD_VOTES:
         votes = task.votes + view.vector_start[t] * task.n_outputs
@@ -66,6 +70,15 @@ cdef inline void reduce_tree(const PackedView* view, const Task* task, idx_t t, 
         out += n_values
 
 
+cdef inline idx_t find_largest(const double* values, idx_t n) noexcept nogil:
+    """The first of the largest."""
+    cdef idx_t c, best = 0
+    for c in range(1, n):
+        if values[c] > values[best]:
+            best = c
+    return best
+
+
 cdef inline void reduce_linear(const PackedView* view, const Task* task, idx_t t, const X_t* x,
                                idx_t start, idx_t n, const uint32_t* found,
                                double* scratch) noexcept nogil:
@@ -79,8 +92,8 @@ cdef inline void reduce_linear(const PackedView* view, const Task* task, idx_t t
     """
     cdef const LeafModels* models = view.models + t
     cdef idx_t n_values = view.n_values
-    cdef idx_t r, k, c, best
-    cdef double* out = task.out + start * n_values
+    cdef idx_t r, k, best
+    cdef double* out = task.out + (start - task.first_row) * n_values
     for r in range(n):
         if not predict_leaf(
             models, view.node_id[view.start[t] + found[r]], view.n_classes, task.n_outputs,
@@ -89,11 +102,8 @@ cdef inline void reduce_linear(const PackedView* view, const Task* task, idx_t t
             reduce_tree(view, task, t, start + r, 1, found + r)
         elif task.reduction == ADD_VOTES:
             for k in range(task.n_outputs):
-                best = k * task.n_classes
-                for c in range(best + 1, (k + 1) * task.n_classes):
-                    if scratch[c] > scratch[best]:
-                        best = c
-                out[best] += 1.0
+                best = find_largest(scratch + k * task.n_classes, task.n_classes)
+                out[k * task.n_classes + best] += 1.0
         elif task.floor > 0.0:
             for k in range(n_values):
                 out[k] += log(max(scratch[k], task.floor))
@@ -105,9 +115,17 @@ cdef inline void reduce_linear(const PackedView* view, const Task* task, idx_t t
 
 cdef inline void finish_rows(const PackedView* view, const Task* task, idx_t start,
                              idx_t end) noexcept nogil:
-    """Turn sums into means."""
+    """Turn sums into means, and means into classes where these are wanted."""
     cdef idx_t k
-    if task.reduction == NAME_LEAVES or task.divisor == 1.0:
+    if task.reduction == NAME_LEAVES:
         return
-    for k in range(start * view.n_values, end * view.n_values):
-        task.out[k] /= task.divisor
+    if task.divisor != 1.0:
+        for k in range((start - task.first_row) * view.n_values,
+                       (end - task.first_row) * view.n_values):
+            task.out[k] /= task.divisor
+    if task.classes != NULL:
+        for k in range(start * task.n_outputs, end * task.n_outputs):
+            task.classes[k] = find_largest(
+                task.out + (k - task.first_row * task.n_outputs) * task.n_classes,
+                task.n_classes,
+            )

@@ -178,6 +178,11 @@ def test_combine_modes_against_numpy(make_rows, make_tree, route, n_classes, val
     np.testing.assert_allclose(
         predictor.predict(X, combine="product"), product, rtol=1e-9, atol=1e-15
     )
+    for combine in ("average", "vote", "product"):
+        np.testing.assert_array_equal(
+            predictor.classify(X, combine=combine),
+            predictor.predict(X, combine=combine).argmax(axis=2),
+        )
 
 
 @settings(deadline=None, max_examples=30)
@@ -268,6 +273,8 @@ def test_thread_count_changes_nothing(make_rows, make_tree, oblique):
         for n_threads in (2, 3, 16):
             got = predictor.predict(X, n_threads=n_threads, combine=combine)
             assert got.tobytes() == expected.tobytes()
+            classes = predictor.classify(X, n_threads=n_threads, combine=combine)
+            np.testing.assert_array_equal(classes, expected.argmax(axis=2))
     np.testing.assert_array_equal(predictor.apply(X, 4), predictor.apply(X))
     # Rows do not depend on their neighbours either.
     few = np.concatenate([predictor.apply(X[k : k + 1]) for k in range(50)])
