@@ -19,11 +19,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from bars import RMSE_BEST, RMSE_TREES, SECONDS, TIME, find_bar
-from data import SOURCES, DataNotFoundError, load
-from report import format_error, format_table
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
 from obtree import ObliqueForestClassifier, ObliqueForestRegressor
+from obtree.bench.data import SOURCES, DataNotFoundError, load
+from obtree.bench.report import format_error, format_table
 from obtree.splitter.registry import resolve_splitter
 
 REFERENCE = "scikit-learn"

@@ -19,7 +19,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from client import Worker, WorkerError
-from report import format_error, format_table
+
+from obtree.bench.report import format_error, format_table
 
 REFERENCE = "scikit-learn"
 N_SEEDS = 3

@@ -19,7 +19,8 @@ import sys
 
 import numpy as np
 from client import Worker, WorkerError
-from report import format_error, format_table
+
+from obtree.bench.report import format_error, format_table
 
 OURS = "random oblique"
 LIBRARIES = ["scikit-learn", OURS, "treeple", "ydf"]

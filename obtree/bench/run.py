@@ -1,0 +1,89 @@
+"""Running an experiment: what is missing is measured, then everything is written anew."""
+
+import sys
+
+from tqdm import tqdm
+
+from obtree.bench import co2, dnrf, nongreedy, peers, tao, unified
+from obtree.bench.data import DataNotFoundError
+from obtree.bench.plan import LibraryNotFoundError
+from obtree.bench.report import format_table, write_tables
+from obtree.bench.results import ResultFile
+
+EXPERIMENTS = {
+    module.EXPERIMENT.name: module.EXPERIMENT
+    for module in (co2, dnrf, tao, nongreedy, unified, peers)
+}
+NO_DATA = "no data"
+
+
+def run_experiment(experiment, plan, *, fresh=False, figures=True):
+    """Measure what is not in the results yet, write tables and draw figures.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        One of `EXPERIMENTS`.
+    plan : Plan
+        Made by the experiment.
+    fresh : bool, default=False
+        Whether earlier results are thrown away.
+    figures : bool, default=True
+        Whether to draw.
+
+    Returns
+    -------
+    paths : list of Path
+        Files that were written.
+    """
+    plan.output.mkdir(parents=True, exist_ok=True)
+    store = ResultFile(plan.output / f"{experiment.name}.csv", fresh)
+    try:
+        measure_missing(experiment, plan, store)
+    finally:  # also of an interrupted run: what there is can be read
+        results = store.select(plan.form)
+        stem = experiment.name if plan.form == "full" else f"{experiment.name}-{plan.form}"
+        heading = f"{experiment.name}, {plan.form} form: {experiment.source}"
+        tables = experiment.make_tables(results, plan)
+        paths = [store.path, *write_tables(tables, plan.output, stem, heading)]
+    for table in tables:
+        print(f"\n{table.title}\n")
+        print(format_table(table.columns, table.rows))
+        print(f"\n{table.note}" if table.note else "")
+    if figures and experiment.draw is not None:
+        try:
+            paths += experiment.draw(results, plan)
+        except LibraryNotFoundError as error:
+            print(f"no figures were drawn: {error}", file=sys.stderr)
+    return paths
+
+
+def measure_missing(experiment, plan, store):
+    """Measure the cells that the results lack, and write each at once.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        The experiment.
+    plan : Plan
+        Its plan.
+    store : ResultFile
+        Where results are and go.
+    """
+    cells = [cell for cell in experiment.list_cells(plan) if not store.has(cell.list_keys(plan))]
+    absent = set()
+    with tqdm(cells, unit="fit", disable=None) as bar:
+        for cell in bar:
+            bar.set_description(f"{cell.data}, {cell.model} {cell.setting}".strip())
+            status = NO_DATA if cell.data in absent else None
+            if status is None:
+                try:
+                    store.add(experiment.measure(cell, plan))
+                    continue
+                except DataNotFoundError as error:
+                    absent.add(cell.data)
+                    bar.write(f"no data: {error}", file=sys.stderr)
+                    status = NO_DATA
+                except LibraryNotFoundError as error:
+                    status = str(error)
+            store.add([cell.make_result(plan, size, status=status) for size in cell.sizes])
