@@ -6,6 +6,8 @@ from obtree.bench.plan import LibraryNotFoundError
 
 COLOURS = np.array([[0.87, 0.47, 0.26], [0.24, 0.49, 0.77], [0.37, 0.63, 0.36], [0.6, 0.4, 0.65]])
 
+MOST_MARKED = 30  # points of a curve that are drawn as dots
+
 
 def make_figure(n_rows, n_columns, width, height):
     """Make an empty figure that belongs to no window.
@@ -60,7 +62,8 @@ def draw_lines(path, panels, x_label, y_label, *, log_x=False, log_y=False, n_co
         for label, (x, y) in curves.items():
             base = label.removesuffix(" (training)")
             colour = colours.setdefault(base, f"C{len(colours)}")
-            ax.plot(x, y, "o-" if base == label else "o--", color=colour, label=label, ms=3, lw=1.2)
+            style = ("o" if len(x) <= MOST_MARKED else "") + ("-" if base == label else "--")
+            ax.plot(x, y, style, color=colour, label=label, ms=3, lw=1.2)
         ax.set(title=title, xlabel=x_label, ylabel=y_label)
         if log_x:
             ax.set_xscale("log")

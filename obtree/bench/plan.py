@@ -4,6 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from obtree.bench.results import Result
 
 
@@ -66,7 +68,7 @@ class Plan:
         return self.form == "quick"
 
     def shorten(self, split):
-        """Return a split with no more training rows than allowed.
+        """Return a split with no more training rows than allowed, drawn at random.
 
         Parameters
         ----------
@@ -77,9 +79,10 @@ class Plan:
         -------
         split : Split
         """
-        return split._replace(
-            X_train=split.X_train[: self.rows], y_train=split.y_train[: self.rows]
-        )
+        if self.rows is None or len(split.y_train) <= self.rows:
+            return split
+        rows = np.random.default_rng(0).permutation(len(split.y_train))[: self.rows]
+        return split._replace(X_train=split.X_train[rows], y_train=split.y_train[rows])
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ EXPERIMENTS = {
 NO_DATA = "no data"
 
 
-def run_experiment(experiment, plan, *, fresh=False, figures=True):
+def run_experiment(experiment, plan, *, models=None, fresh=False, figures=True):
     """Measure what is not in the results yet, write tables and draw figures.
 
     Parameters
@@ -26,6 +26,8 @@ def run_experiment(experiment, plan, *, fresh=False, figures=True):
         One of `EXPERIMENTS`.
     plan : Plan
         Made by the experiment.
+    models : list of str, default=None
+        Models to measure; None means all.
     fresh : bool, default=False
         Whether earlier results are thrown away.
     figures : bool, default=True
@@ -36,10 +38,18 @@ def run_experiment(experiment, plan, *, fresh=False, figures=True):
     paths : list of Path
         Files that were written.
     """
+    cells = experiment.list_cells(plan)
+    known = list(dict.fromkeys(cell.model for cell in cells))
+    for name in models or ():
+        if name not in known:
+            raise ValueError(
+                f"{experiment.name} has no model {name!r}; expected some of {', '.join(known)}"
+            )
     plan.output.mkdir(parents=True, exist_ok=True)
     store = ResultFile(plan.output / f"{experiment.name}.csv", fresh)
     try:
-        measure_missing(experiment, plan, store)
+        chosen = [cell for cell in cells if not models or cell.model in models]
+        measure_missing(experiment, plan, store, chosen)
     finally:  # also of an interrupted run: what there is can be read
         results = store.select(plan.form)
         stem = experiment.name if plan.form == "full" else f"{experiment.name}-{plan.form}"
@@ -58,7 +68,7 @@ def run_experiment(experiment, plan, *, fresh=False, figures=True):
     return paths
 
 
-def measure_missing(experiment, plan, store):
+def measure_missing(experiment, plan, store, cells):
     """Measure the cells that the results lack, and write each at once.
 
     Parameters
@@ -69,8 +79,10 @@ def measure_missing(experiment, plan, store):
         Its plan.
     store : ResultFile
         Where results are and go.
+    cells : list of Cell
+        What is wanted.
     """
-    cells = [cell for cell in experiment.list_cells(plan) if not store.has(cell.list_keys(plan))]
+    cells = [cell for cell in cells if not store.has(cell.list_keys(plan))]
     absent = set()
     with tqdm(cells, unit="fit", disable=None) as bar:
         for cell in bar:

@@ -29,6 +29,10 @@ class RandomTests(PythonSplitter):
 
     def split(self, X, y, sample_weight, rng):
         """Propose the test with the largest information gain."""
+        lacking = np.isnan(X)
+        if lacking.any():  # for the choice of a test, a gap is the mean of its column
+            known = np.where(lacking, 0.0, X)
+            X = np.where(lacking, known.sum(axis=0) / np.maximum((~lacking).sum(axis=0), 1), X)
         if self.axis:
             directions = np.eye(X.shape[1])[rng.integers(X.shape[1], size=self.rho)]
         else:

@@ -39,6 +39,7 @@ def add_parser(subparsers):
         help="sizes of the forests; dnrf-tables, unified-figures and peers use the largest",
     )
     add("--only", nargs="+", metavar="DATASET", help="data sets (default: all)")
+    add("--models", nargs="+", metavar="MODEL", help="models, as in the tables (default: all)")
     add("--n-jobs", type=int, default=-1, help="threads (default: all cores)")
     add("--fresh", action="store_true", help="throw earlier results in the folder away")
     add("--no-figures", action="store_true", help="tables only")
@@ -57,5 +58,7 @@ def run(args):
     plan = experiment.make_plan(
         args.output, args.quick, args.seeds, args.trees, args.only, args.n_jobs
     )
-    paths = run_experiment(experiment, plan, fresh=args.fresh, figures=not args.no_figures)
+    paths = run_experiment(
+        experiment, plan, models=args.models, fresh=args.fresh, figures=not args.no_figures
+    )
     print("written: " + ", ".join(str(path) for path in paths))
