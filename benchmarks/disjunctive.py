@@ -7,7 +7,7 @@
 Data with a split of their own (Letter: the first 16,000 rows are for training) are fitted once
 for each seed with the default parameters. The small two-class sets are split at random, two
 thirds for training, and both forests have 100 trees; what counts there is the difference
-between the two on the same split. Data are found as ``data.py`` describes.
+between the two on the same split. Data are found as ``obtree.bench.data`` describes.
 """
 
 import argparse

@@ -5,16 +5,14 @@ import os
 
 import numpy as np
 from sklearn.datasets import (
-    load_breast_cancer,
-    load_diabetes,
     load_digits,
     make_classification,
     make_regression,
 )
 from sklearn.model_selection import train_test_split
 
-CLASSIFICATION = ("digits", "breast_cancer", "synthetic", "small")
-REGRESSION = ("diabetes", "synthetic_regression", "small_regression")
+CLASSIFICATION = ("digits", "synthetic", "small")
+REGRESSION = ("synthetic_regression", "small_regression")
 LARGE = ("letter", "covertype")
 
 
@@ -43,15 +41,11 @@ def _make_table(name):
     """Return X and y of a data set that needs no download."""
     if name == "digits":
         return load_digits(return_X_y=True)
-    if name == "breast_cancer":
-        return load_breast_cancer(return_X_y=True)
     if name in ("synthetic", "small"):
         n_rows = 10_000 if name == "synthetic" else 2_000
         return make_classification(
             n_rows, 30, n_informative=12, n_classes=5, flip_y=0.05, random_state=0
         )
-    if name == "diabetes":
-        return load_diabetes(return_X_y=True)
     if name in ("synthetic_regression", "small_regression"):
         n_rows = 10_000 if name == "synthetic_regression" else 2_000
         return make_regression(n_rows, 20, n_informative=10, noise=5.0, random_state=0)

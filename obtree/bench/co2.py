@@ -49,7 +49,7 @@ def measure(cell, plan):
 
 def make_tables(results, plan):
     """Lay out the paper's table, and what a tree costs."""
-    found = Summaries(results)
+    found = Summaries(results, plan.seeds)
     sizes = plan.trees
     columns = ["data", "training rows", *(f"{m} {n}" for m in MODELS.values() for n in sizes)]
     rows, costs = [], []
@@ -67,8 +67,8 @@ def make_tables(results, plan):
             "Test error by number of trees",
             columns,
             rows,
-            f"Percent of wrong classes, mean over at most {plan.seeds} seed(s); in brackets the "
-            "paper's figure, a dash where it has none. Training rows: ours / the paper's.",
+            "Percent of wrong classes; in brackets the paper's figure, a dash where it has none. "
+            f"Training rows: ours / the paper's. {found.describe_seeds()}",
         ),
         Table(
             "costs",
@@ -107,7 +107,7 @@ def show_cost(found, data, model):
 
 def draw(results, plan):
     """Draw error against the number of trees."""
-    found = Summaries(results)
+    found = Summaries(results, plan.seeds)
     panels = {}
     for data, shape in CO2_SHAPES.items():
         curves = {}

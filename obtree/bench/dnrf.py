@@ -117,12 +117,12 @@ def lay_out(found, published, titles, models, trees, **options):
 
 def make_tables(results, plan):
     """Lay out the paper's tables."""
-    found = Summaries(results)
+    found = Summaries(results, plan.seeds)
     binary, multi = ["method", *DNRF_BINARY.values()], ["method", *DNRF_MULTI.values()]
     size, multi_size = plan.trees[-1], min(MULTI_TREES, max(plan.trees))
     note = (
-        f"Percent of wrong classes, mean over at most {plan.seeds} random split(s); in brackets "
-        "the paper's figure, a dash where we have no such method."
+        "Percent of wrong classes; in brackets the paper's figure, a dash where we have no such "
+        "method. "
     )
     return [
         Table(
@@ -130,7 +130,7 @@ def make_tables(results, plan):
             "Single trees, two classes (Table 2)",
             binary,
             lay_out(found, DNRF_TREES, DNRF_BINARY, TREES, 1),
-            note,
+            note + found.describe_seeds("random splits"),
         ),
         Table(
             "seconds",
@@ -144,21 +144,21 @@ def make_tables(results, plan):
             f"Forests of {size} trees, two classes (Table 4)",
             binary,
             lay_out(found, DNRF_FORESTS, DNRF_BINARY, FORESTS, size),
-            note,
+            note + found.describe_seeds("random splits"),
         ),
         Table(
             "classes",
             f"Forests of {multi_size} trees, several classes (Table 6)",
             multi,
             lay_out(found, DNRF_MULTI_ERRORS, DNRF_MULTI, PAIR, multi_size),
-            note.replace("random split", "seed"),
+            note + found.describe_seeds(),
         ),
     ]
 
 
 def draw(results, plan):
     """Draw the effects of noise and of the size of trees."""
-    found = Summaries(results)
+    found = Summaries(results, plan.seeds)
     panels = {}
     labels = {"noise": "columns of noise added", "node": "rows a node needs to be split"}
     for name, values in (("noise", NOISE), ("node", NODE_SIZES)):

@@ -98,7 +98,7 @@ def time_epoch(cell, plan, split, depth):
 
 def make_tables(results, plan):
     """Lay out what the figures show."""
-    found = Summaries(results)
+    found = Summaries(results, plan.seeds)
     return [make_accuracy(found, plan), make_nu(found), make_times(found)]
 
 
@@ -115,14 +115,14 @@ def make_accuracy(found, plan):
                     cells.append(NOT_RUN if summary is None else summary.status)
                     continue
                 test, train = (100 - 100 * summary.mean(f) for f in ("error", "train_error"))
-                cells.append(f"{test:.2f} / {train:.2f}")
+                cells.append(f"{test:.2f} / {train:.2f}{found.mark(summary)}")
             rows.append([title, str(depth), *cells])
     return Table(
         "accuracy",
         "Accuracy by depth",
         ["data", "depth", *GREEDY.values(), NONGREEDY],
         rows,
-        f"Percent of right classes, test / training rows; mean over at most {plan.seeds} seed(s).",
+        f"Percent of right classes, test / training rows. {found.describe_seeds()}",
     )
 
 
@@ -135,13 +135,21 @@ def make_nu(found):
             if summary is not None and summary.status == OK:
                 test, train = (100 - 100 * summary.mean(f) for f in ("error", "train_error"))
                 leaves = f"{summary.mean('leaves'):.0f}"
-                rows.append([str(depth), str(nu), leaves, f"{test:.2f}", f"{train:.2f}"])
+                rows.append(
+                    [
+                        str(depth),
+                        str(nu),
+                        leaves,
+                        f"{test:.2f}{found.mark(summary)}",
+                        f"{train:.2f}",
+                    ]
+                )
     return Table(
         "nu",
         "The effect of nu on MNIST",
         ["depth", "nu", "active leaves", "test accuracy", "training accuracy"],
         rows,
-        "Leaves that a training row reaches in the end.",
+        f"Active leaves: those that a training row reaches in the end. {found.describe_seeds()}",
     )
 
 
@@ -169,7 +177,7 @@ def make_times(found):
 
 def draw(results, plan):
     """Draw the three figures."""
-    found = Summaries(results)
+    found = Summaries(results, plan.seeds)
     stem = f"nongreedy-figures-{plan.form}"
     accuracy, nu, times = {}, {}, {}
     for (data, model, setting, _), summary in sorted(found.groups.items(), key=_read_depth):

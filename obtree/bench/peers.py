@@ -103,7 +103,7 @@ def make_model(cell, plan, regression):
 
 def make_tables(results, plan):
     """Lay out errors by data set, then all figures of every model."""
-    found = Summaries(results)
+    found = Summaries(results, plan.seeds)
     return [make_errors(found, plan), make_ratios(found, plan), make_details(found, plan)]
 
 
@@ -123,7 +123,7 @@ def show_error(found, data, model, plan):
     summary = found.find(data, model, count_trees(model, plan))
     regression = SOURCES[data].regression
     if summary is not None and summary.status == OK and regression:
-        return f"{summary.mean('error'):.4g}"
+        return f"{summary.mean('error'):.4g}{found.mark(summary)}"
     if summary is None and model not in list_models(regression, False):
         return "-"
     return found.show(data, model, count_trees(model, plan))
@@ -138,9 +138,9 @@ def make_errors(found, plan):
         "Test errors",
         ["data", *models],
         rows,
-        f"Percent of wrong classes, or root mean squared error; mean over at most {plan.seeds} "
-        f"seed(s). {plan.trees[-1]} trees or rounds each, {REFINED_TREES} at most for TAO, "
-        "non-greedy and disjunctive forests; parameters are defaults.",
+        f"Percent of wrong classes, or root mean squared error. {plan.trees[-1]} trees or rounds "
+        f"each, {REFINED_TREES} at most for TAO, non-greedy and disjunctive forests; parameters "
+        f"are defaults. {found.describe_seeds()}",
     )
 
 
@@ -201,7 +201,7 @@ def make_details(found, plan):
 
 def draw(results, plan):
     """Draw error against fit time, a panel for each data set."""
-    found = Summaries(results)
+    found = Summaries(results, plan.seeds)
     panels = {}
     for data in find_data(found):
         scale = 1 if SOURCES[data].regression else 100

@@ -17,7 +17,7 @@ EXPERIMENTS = {
 NO_DATA = "no data"
 
 
-def run_experiment(experiment, plan, *, models=None, fresh=False, figures=True):
+def run_experiment(experiment, plan, *, models=None, fresh=False, figures=True, only_report=False):
     """Measure what is not in the results yet, write tables and draw figures.
 
     Parameters
@@ -32,6 +32,8 @@ def run_experiment(experiment, plan, *, models=None, fresh=False, figures=True):
         Whether earlier results are thrown away.
     figures : bool, default=True
         Whether to draw.
+    only_report : bool, default=False
+        Whether nothing is measured: tables and figures show what earlier runs found.
 
     Returns
     -------
@@ -48,8 +50,9 @@ def run_experiment(experiment, plan, *, models=None, fresh=False, figures=True):
     plan.output.mkdir(parents=True, exist_ok=True)
     store = ResultFile(plan.output / f"{experiment.name}.csv", fresh)
     try:
-        chosen = [cell for cell in cells if not models or cell.model in models]
-        measure_missing(experiment, plan, store, chosen)
+        if not only_report:
+            chosen = [cell for cell in cells if not models or cell.model in models]
+            measure_missing(experiment, plan, store, chosen)
     finally:  # also of an interrupted run: what there is can be read
         results = store.select(plan.form)
         stem = experiment.name if plan.form == "full" else f"{experiment.name}-{plan.form}"

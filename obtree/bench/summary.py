@@ -77,9 +77,12 @@ class Summaries:
     ----------
     results : list of Result
         Any order.
+    seeds : int, default=1
+        How many seeds a mean should have; cells with fewer get a star.
     """
 
-    def __init__(self, results):
+    def __init__(self, results, seeds=1):
+        self.seeds = seeds
         groups = {}
         for result in results:
             key = (result.data, result.model, result.setting, result.trees)
@@ -147,7 +150,37 @@ class Summaries:
             return NOT_RUN
         if summary.status != OK:
             return summary.status
-        return f"{scale * summary.mean(field):.{digits}f}"
+        return f"{scale * summary.mean(field):.{digits}f}{self.mark(summary)}"
+
+    def mark(self, summary):
+        """Return a star for a mean over fewer seeds than there should be.
+
+        Parameters
+        ----------
+        summary : Summary
+            With figures.
+
+        Returns
+        -------
+        mark : str
+        """
+        return "*" if summary.n_seeds < self.seeds else ""
+
+    def describe_seeds(self, what="seeds"):
+        """Return a sentence on how many seeds a cell stands for.
+
+        Parameters
+        ----------
+        what : str, default="seeds"
+            What the seeds stand for.
+
+        Returns
+        -------
+        sentence : str
+        """
+        if self.seeds == 1:
+            return f"One {what.removesuffix('s')}."
+        return f"Means over {self.seeds} {what}; a star marks those over fewer."
 
 
 def set_beside(cell, published):

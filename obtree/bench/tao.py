@@ -97,7 +97,7 @@ def make_model(cell, plan, regression):
 
 def make_tables(results, plan):
     """Lay out the published lines with ours beside them, and our defaults below."""
-    found = Summaries(results)
+    found = Summaries(results, plan.seeds)
     largest = max(plan.trees)
     rows = []
     for line in TAO_FORESTS:
@@ -126,15 +126,15 @@ def make_tables(results, plan):
             "Test error of trees and forests",
             ["data", "forest", "trees", "depth", "paper", "ours"],
             rows,
-            f"Percent of wrong classes, mean over at most {plan.seeds} seed(s); a dash where we "
-            "have no such method. ImageNet's features are not at hand.",
+            "Percent of wrong classes; a dash where we have no such method. ImageNet's features "
+            f"are not at hand. {found.describe_seeds()}",
         ),
         Table(
             "cpuact",
             "Depth, iterations and trees on cpuact",
             ["depth", "iterations", "trees", "training RMSE", "test RMSE"],
             list_study(found, plan),
-            "TAO forests with constant leaves.",
+            f"TAO forests with constant leaves. {found.describe_seeds()}",
         ),
     ]
 
@@ -155,7 +155,7 @@ def list_study(found, plan):
 
 def draw(results, plan):
     """Draw error by number of trees, and the study on cpuact."""
-    found = Summaries(results)
+    found = Summaries(results, plan.seeds)
     panels = {}
     for data in CURVES:
         for model in ("RF", "TAO forest"):

@@ -119,7 +119,7 @@ def find_boundary(cell):
 
 def make_tables(results, plan):
     """Lay out what the pictures show."""
-    found = Summaries(results)
+    found = Summaries(results, plan.seeds)
     learners, margins = [], []
     for cell in list_cells(plan):
         if cell.seed:
@@ -142,7 +142,7 @@ def make_tables(results, plan):
             "Weak learners, depth and randomness (Figures 3.3, 3.6, 3.7 and 3.11)",
             ["data", *head, "error %", "mean confidence"],
             learners,
-            f"Error on as many new points; mean over at most {plan.seeds} seed(s).",
+            f"Error on as many new points. {found.describe_seeds()}",
         ),
         Table(
             "margins",

@@ -1,6 +1,7 @@
 """``obtree bench``: experiments of the papers, and our forests beside other libraries'."""
 
 from obtree.bench.run import EXPERIMENTS, run_experiment
+from obtree.cli.table import CommandError
 
 
 def add_parser(subparsers):
@@ -41,6 +42,7 @@ def add_parser(subparsers):
     add("--only", nargs="+", metavar="DATASET", help="data sets (default: all)")
     add("--models", nargs="+", metavar="MODEL", help="models, as in the tables (default: all)")
     add("--n-jobs", type=int, default=-1, help="threads (default: all cores)")
+    add("--report", action="store_true", help="measure nothing; show what earlier runs found")
     add("--fresh", action="store_true", help="throw earlier results in the folder away")
     add("--no-figures", action="store_true", help="tables only")
     return parser
@@ -58,7 +60,14 @@ def run(args):
     plan = experiment.make_plan(
         args.output, args.quick, args.seeds, args.trees, args.only, args.n_jobs
     )
+    if args.fresh and args.report:
+        raise CommandError("--fresh and --report contradict each other; expected one of them")
     paths = run_experiment(
-        experiment, plan, models=args.models, fresh=args.fresh, figures=not args.no_figures
+        experiment,
+        plan,
+        models=args.models,
+        fresh=args.fresh,
+        figures=not args.no_figures,
+        only_report=args.report,
     )
     print("written: " + ", ".join(str(path) for path in paths))

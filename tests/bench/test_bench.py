@@ -127,6 +127,7 @@ def test_an_interrupted_run_goes_on(tiny_data, tmp_path, monkeypatch, no_matplot
 
     rest.clear()
     assert run(tmp_path, *options) == 0
+    assert run(tmp_path, "co2-table1", "--report") == 0
     assert rest == []
     assert run(tmp_path, *options, "--fresh") == 0
     assert [cell.model for cell in rest] == ["axis", "oc1", "co2"]
@@ -179,6 +180,7 @@ def test_unknown_peers_are_refused():
         (["peers", "--seeds", "0"], "--seeds 0 is not valid; expected at least 1"),
         (["peers", "--trees", "10", "0"], "--trees 0 is not valid; expected at least 1"),
         (["co2-table1", "--models", "co3"], "co2-table1 has no model 'co3'; expected some of axis"),
+        (["peers", "--fresh", "--report"], "--fresh and --report contradict each other"),
         (["nongreedy-figures", "--trees", "3"], "--trees has no meaning for nongreedy-figures"),
     ],
 )

@@ -93,6 +93,13 @@ def test_means_over_seeds():
     assert found.list_curve("letter", "co2", "error", "nu=4") == ([10], [pytest.approx(0.2)])
 
 
+def test_a_star_marks_missing_seeds():
+    results = [make_result(seed, error=0.1) for seed in range(2)]
+    assert Summaries(results, 2).show("letter", "co2", 10, "nu=4") == "10.00"
+    assert Summaries(results, 3).show("letter", "co2", 10, "nu=4") == "10.00*"
+    assert "a star marks those over fewer" in Summaries(results, 3).describe_seeds()
+
+
 def test_published_figures_stand_in_brackets():
     assert set_beside("3.1", 2.5) == "3.1 (2.5)"
     assert set_beside("3.1", None) == "3.1 (-)"
