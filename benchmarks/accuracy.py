@@ -8,7 +8,8 @@
 One forest is grown for each seed, with the largest number of trees; smaller ones are the
 first trees of it. Data come with the split that is theirs, else a random fifth of the rows
 (other for each seed) is for testing. Parameters are the defaults but for what is given;
-classification uses entropy unless told otherwise. Data are found as ``obtree.bench.data`` describes.
+classification uses entropy unless told otherwise. Data are found as ``obtree.bench.data``
+describes.
 """
 
 import argparse
