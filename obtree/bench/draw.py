@@ -67,7 +67,7 @@ def draw_lines(path, panels, x_label, y_label, *, log_x=False, log_y=False, n_co
         ax.set(title=title, xlabel=x_label, ylabel=y_label)
         if log_x:
             ax.set_xscale("log")
-        if log_y:
+        if log_y and all(min(y) > 0 for _, y in curves.values()):
             ax.set_yscale("log")
         ax.grid(alpha=0.3)
         if curves:

@@ -4,6 +4,8 @@ Error, size, and processor time of fit and predict, every model with its default
 number of trees (rounds, for boosting).
 """
 
+import math
+
 from obtree.bench.data import SOURCES, load
 from obtree.bench.draw import draw_lines
 from obtree.bench.libraries import PEERS, make_peer, measure_size
@@ -104,7 +106,9 @@ def make_model(cell, plan, regression):
 def make_tables(results, plan):
     """Lay out errors by data set, then all figures of every model."""
     found = Summaries(results, plan.seeds)
-    return [make_errors(found, plan), make_ratios(found, plan), make_details(found, plan)]
+    ratios = [make_ratios(found, plan, regression) for regression in (False, True)]
+    ratios = [table for table in ratios if table.rows]
+    return [make_errors(found, plan), *ratios, make_details(found, plan)]
 
 
 def find_models(found):
@@ -144,33 +148,45 @@ def make_errors(found, plan):
     )
 
 
-def make_ratios(found, plan):
+def make_ratios(found, plan, regression):
     """Return the table of ratios to scikit-learn's random forest, a geometric mean over data."""
     rows = []
-    base = PEERS[0]
+    data = [name for name in find_data(found) if SOURCES[name].regression == regression]
     for model in find_models(found):
-        row, n_data = [model], 0
-        for field in ("error", "nodes", "n_bytes", "fit_s", "predict_s"):
-            product, n = 1.0, 0
-            for data in find_data(found):
-                ours = found.find(data, model, count_trees(model, plan))
-                theirs = found.find(data, base, count_trees(base, plan))
-                if ours is None or theirs is None or OK not in (ours.status, theirs.status):
-                    continue
-                ratio = ours.mean(field) / theirs.mean(field) if theirs.mean(field) else 0.0
-                if ratio > 0.0:
-                    product, n = product * ratio, n + 1
-            row.append(f"{product ** (1 / n):.3g}" if n else "-")
-            n_data = max(n_data, n)
-        rows.append([*row, str(n_data)])
+        pairs = [
+            (found.find(name, model, count_trees(model, plan)), find_base(found, name, plan))
+            for name in data
+        ]
+        pairs = [
+            pair
+            for pair in pairs
+            if all(summary is not None and summary.status == OK for summary in pair)
+        ]
+        if pairs:
+            fields = ("error", "nodes", "n_bytes", "fit_s", "predict_s")
+            cells = [average_ratio(pairs, field) for field in fields]
+            rows.append([model, *cells, str(len(pairs))])
+    task = "regression" if regression else "classification"
     return Table(
-        "ratios",
-        "Multiples of scikit-learn's random forest",
+        f"ratios-{task}",
+        f"Multiples of scikit-learn's random forest, {task}",
         ["model", "error", "nodes", "bytes", "fit time", "predict time", "data sets"],
         rows,
         "Geometric means over the data sets on which both were run. Times are processor time of "
         "all threads.",
     )
+
+
+def find_base(found, data, plan):
+    """Return the figures of scikit-learn's random forest."""
+    return found.find(data, PEERS[0], count_trees(PEERS[0], plan))
+
+
+def average_ratio(pairs, field):
+    """Return the geometric mean of ratios, leaving out those that nobody could measure."""
+    ratios = [ours.mean(field) / max(theirs.mean(field), 1e-9) for ours, theirs in pairs]
+    ratios = [ratio for ratio in ratios if ratio > 0.0]
+    return f"{math.exp(sum(map(math.log, ratios)) / len(ratios)):.3g}" if ratios else "-"
 
 
 def make_details(found, plan):
