@@ -107,7 +107,6 @@ def make_tables(results, plan):
     """Lay out errors by data set, then all figures of every model."""
     found = Summaries(results, plan.seeds)
     ratios = [make_ratios(found, plan, regression) for regression in (False, True)]
-    ratios = [table for table in ratios if table.rows]
     return [make_errors(found, plan), *ratios, make_details(found, plan)]
 
 

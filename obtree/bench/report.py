@@ -81,6 +81,11 @@ class Table:
     rows: list
     note: str = ""
 
+    @property
+    def body(self):
+        """The rows, or one that says that there are none."""
+        return self.rows or [["not run", *("-" for _ in self.columns[1:])]]
+
 
 def write_tables(tables, folder, stem, heading):
     """Write tables as one Markdown file, and each as a CSV file.
@@ -105,12 +110,12 @@ def write_tables(tables, folder, stem, heading):
     paths = [markdown]
     for table in tables:
         parts.append(f"## {table.title}")
-        parts.append(format_table(table.columns, table.rows, markdown=True))
+        parts.append(format_table(table.columns, table.body, markdown=True))
         if table.note:
             parts.append(table.note)
         path = folder / f"{stem}-{table.name}.csv"
         with path.open("w", newline="", encoding="utf-8") as stream:
-            csv.writer(stream).writerows([table.columns, *table.rows])
+            csv.writer(stream).writerows([table.columns, *table.body])
         paths.append(path)
     markdown.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
     return paths

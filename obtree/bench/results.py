@@ -86,8 +86,10 @@ class ResultFile:
         if fresh:
             path.unlink(missing_ok=True)
         elif path.exists():
-            self.found = {result.key: result for result in read_results(path)}
-            self._write_whole()  # an interrupted write may have left half a line
+            results = read_results(path)
+            self.found = {result.key: result for result in results}
+            if path.read_bytes().count(b"\n") != len(results) + 1:
+                self._write_whole()  # an interrupted write has left half a line
 
     def add(self, results):
         """Append lines and see that they are on disk.

@@ -61,7 +61,7 @@ def run_experiment(experiment, plan, *, models=None, fresh=False, figures=True, 
         paths = [store.path, *write_tables(tables, plan.output, stem, heading)]
     for table in tables:
         print(f"\n{table.title}\n")
-        print(format_table(table.columns, table.rows))
+        print(format_table(table.columns, table.body))
         print(f"\n{table.note}" if table.note else "")
     if figures and experiment.draw is not None:
         try:

@@ -116,6 +116,12 @@ def test_tables_are_written(tmp_path):
     assert text.endswith("Note.\n")
 
 
+def test_an_empty_table_says_so(tmp_path):
+    _, path = write_tables([Table("t", "T", ["a", "b", "c"], [])], tmp_path, "stem", "Heading")
+    with path.open(newline="") as stream:
+        assert list(csv.reader(stream)) == [["a", "b", "c"], ["not run", "-", "-"]]
+
+
 def test_published_tables_are_whole():
     assert len(published.CO2_SHAPES) == 9
     for figures in published.CO2_ERRORS.values():
