@@ -238,6 +238,8 @@ def _read_openml(name, source):
 
 def _convert(X, y, source):
     """Return features in the type of the file, targets as every library takes them."""
+    if hasattr(X, "toarray"):  # OpenML keeps some tables sparse
+        X = X.toarray()
     if source.one_hot:
         X = np.concatenate([np.equal(X, code) for code in np.unique(X)], axis=1).astype(np.uint8)
     return (

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse
 
 from obtree.bench.data import (
     FOLDER_VARIABLE,
@@ -89,6 +90,15 @@ def test_openml(monkeypatch):
     assert len(split.y_test) == 300_000 - 290_506
     assert not np.array_equal(split.X_train[:, 0], np.sort(split.X_train[:, 0]))
     np.testing.assert_array_equal(split.y_train, split.X_train[:, 0] < 150_000)
+
+
+def test_sparse_tables_are_filled(monkeypatch):
+    table = scipy.sparse.csr_array(np.eye(10))
+    monkeypatch.delenv(FOLDER_VARIABLE, raising=False)
+    monkeypatch.setattr("sklearn.datasets.fetch_openml", lambda name, **_: (table, np.arange(10)))
+    split = load("spambase")
+    assert split.X_train.shape == (8, 10)
+    np.testing.assert_array_equal(split.X_train.sum(axis=1), 1)
 
 
 def test_made_data():
