@@ -88,7 +88,8 @@ class ResultFile:
         elif path.exists():
             results = read_results(path)
             self.found = {result.key: result for result in results}
-            if path.read_bytes().count(b"\n") != len(results) + 1:
+            text = path.read_bytes()
+            if not text.endswith(b"\n") or text.count(b"\n") != len(results) + 1:
                 self._write_whole()  # an interrupted write has left half a line
 
     def add(self, results):
