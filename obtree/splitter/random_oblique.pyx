@@ -66,7 +66,8 @@ cdef class RandomObliqueSplitter(Splitter):
     >>> from obtree import ObliqueForestClassifier
     >>> from obtree.splitter import RandomObliqueSplitter
     >>> X, y = load_wine(return_X_y=True)
-    >>> forest = ObliqueForestClassifier(20, splitter=RandomObliqueSplitter(feature_combinations=3), random_state=0)
+    >>> splitter = RandomObliqueSplitter(feature_combinations=3)
+    >>> forest = ObliqueForestClassifier(20, splitter=splitter, random_state=0)
     >>> forest.fit(X, y).score(X, y) > 0.95
     True
     """
