@@ -2,8 +2,9 @@
 
 Trees and forests by alternating optimisation on MNIST and Char74k beside the published ones; error
 against the number of trees on MNIST and Letter; depth, iterations and trees on cpuact. Lines of the
-table have the depth and the number of trees of the paper and its random start. "TAO forest" has
-our defaults: each tree starts from one that was grown.
+table have the depth, the random start and the number of trees of the paper; TAO forests have no
+more trees than the largest size asked for. "TAO forest" has our defaults: each tree starts from one
+that was grown.
 """
 
 from obtree.bench.data import load

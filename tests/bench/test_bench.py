@@ -76,6 +76,14 @@ def test_co2_has_all_nine_rows(tiny_data, tmp_path):
     results = read_results(tmp_path / "co2-table1.csv")
     (mine,) = [r for r in results if (r.data, r.model, r.trees) == ("letter", "co2", 4)]
     assert cells["Letter"]["CO2 forest 4"] == f"{100 * mine.error:.2f} (-)"
+    # Each tree of the study has its nu.
+    _, *study = read_table(tmp_path / "co2-table1-quick-nu.csv")
+    assert [row[:3] for row in study[:3]] == [
+        ["co2 tree", "5", "1"],
+        ["co2 tree", "15", "1"],
+        ["co2 tree", "5", "10"],
+    ]
+    assert study[-1][:3] == ["axis tree", "15", "-"]
     # Smaller forests are tested too, for the figure.
     assert {r.trees for r in results if r.data == "letter"} == {1, 2, 3, 4}
     assert not list(tmp_path.glob("*.png"))
