@@ -40,7 +40,7 @@ def run_experiment(experiment, plan, *, models=None, fresh=False, figures=True, 
     paths : list of Path
         Files that were written.
     """
-    cells = experiment.list_cells(plan)
+    cells = list(dict.fromkeys(experiment.list_cells(plan)))  # papers have lines that coincide
     known = list(dict.fromkeys(cell.model for cell in cells))
     for name in models or ():
         if name not in known:
