@@ -8,7 +8,8 @@
 One forest is grown for each seed, with the largest number of trees; smaller ones are the
 first trees of it. Data come with the split that is theirs, else a random fifth of the rows
 (other for each seed) is for testing. Parameters are the defaults but for what is given;
-classification uses entropy unless told otherwise. Data are found as ``data.py`` describes.
+classification uses entropy unless told otherwise. Data are found as ``obtree.bench.data``
+describes.
 """
 
 import argparse
@@ -19,11 +20,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from bars import RMSE_BEST, RMSE_TREES, SECONDS, TIME, find_bar
-from data import SOURCES, DataNotFoundError, load
-from report import format_error, format_table
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
 from obtree import ObliqueForestClassifier, ObliqueForestRegressor
+from obtree.bench.data import SOURCES, DataNotFoundError, load
+from obtree.bench.measure import measure_error
+from obtree.bench.report import format_error, format_table
 from obtree.splitter.registry import resolve_splitter
 
 REFERENCE = "scikit-learn"
@@ -100,7 +102,8 @@ def measure_forest(splitter, data, args):
         figures.nodes.append(np.mean([tree.tree_.node_count for tree in trees]))
         for n_trees in args.trees:
             forest.estimators_ = trees[:n_trees]
-            figures.errors[n_trees].append(measure_error(forest, split))
+            predicted = forest.predict(split.X_test)
+            figures.errors[n_trees].append(measure_error(predicted, split.y_test))
         print(
             f"{data}, {splitter}, seed {seed}: "
             + ", ".join(
@@ -111,26 +114,6 @@ def measure_forest(splitter, data, args):
             file=sys.stderr,
         )
     return figures
-
-
-def measure_error(forest, split):
-    """Return the share of wrong classes, or the RMSE, on the test rows.
-
-    Parameters
-    ----------
-    forest : estimator
-        Fitted.
-    split : Split
-        The data.
-
-    Returns
-    -------
-    error : float
-    """
-    predicted = forest.predict(split.X_test)
-    if split.regression:
-        return float(np.sqrt(np.mean((predicted - split.y_test) ** 2)))
-    return float(np.mean(predicted != split.y_test))
 
 
 def describe(data, splitter, n_trees, figures, reference, args):

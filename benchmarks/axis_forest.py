@@ -9,7 +9,7 @@
 Both sides have default parameters, the same number of trees and of threads. Each
 library runs in a process of its own; the processes take turns, and of several runs
 the fastest counts, so the ratios can be trusted on a machine that has other work too.
-Data are found as ``data.py`` describes.
+Data are found as ``obtree.bench.data`` describes.
 """
 
 import argparse
@@ -19,7 +19,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from client import Worker, WorkerError
-from report import format_error, format_table
+
+from obtree.bench.report import format_error, format_table
 
 REFERENCE = "scikit-learn"
 N_SEEDS = 3

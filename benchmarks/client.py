@@ -8,6 +8,8 @@ import sys
 import venv
 from pathlib import Path
 
+import obtree.bench
+
 HERE = Path(__file__).resolve().parent
 
 # Libraries that need an environment of their own, and what is installed there.
@@ -41,7 +43,7 @@ class Worker:
             environment["OBTREE_TARGET"] = "plain"
         python = make_python(library) if library in GUESTS else sys.executable
         self.process = subprocess.Popen(
-            [python, str(HERE / "worker.py"), name],
+            [python, str(HERE / "worker.py"), name, str(Path(obtree.bench.__file__).parent)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

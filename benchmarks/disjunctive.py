@@ -7,7 +7,7 @@
 Data with a split of their own (Letter: the first 16,000 rows are for training) are fitted once
 for each seed with the default parameters. The small two-class sets are split at random, two
 thirds for training, and both forests have 100 trees; what counts there is the difference
-between the two on the same split. Data are found as ``data.py`` describes.
+between the two on the same split. Data are found as ``obtree.bench.data`` describes.
 """
 
 import argparse
@@ -16,10 +16,10 @@ import sys
 import time
 
 import numpy as np
-from data import DataNotFoundError, load
-from report import format_table
 
 from obtree import DisjunctiveForestClassifier, ObliqueForestClassifier
+from obtree.bench.data import DataNotFoundError, load, load_shuffled
+from obtree.bench.report import format_table
 
 # Percent of wrong classes, mean over seeds, that the default setting has to reach.
 BARS = {"pendigits": 2.1, "optdigits": 2.0, "satimage": 8.8, "letter": 2.0}
@@ -70,15 +70,9 @@ def compare(name, args):
 
 def pair(name, args):
     """Return a row of the second table and the mean difference."""
-    whole = load(name)
-    X = np.concatenate([whole.X_train, whole.X_test])
-    y = np.concatenate([whole.y_train, whole.y_test])
     starts, errors = [], []
     for seed in range(args.splits):
-        order = np.random.default_rng(seed).permutation(len(y))
-        cut = 2 * len(y) // 3
-        train, test = order[:cut], order[cut:]
-        data = type(whole)(X[train], y[train], X[test], y[test])
+        data = load_shuffled(name, seed, 2 / 3)
         common = {"n_jobs": args.n_jobs, "random_state": seed}
         starts.append(measure_error(ObliqueForestClassifier(SMALL_TREES, **common), data))
         options = {**common, **dict(args.set), "n_estimators": SMALL_TREES}

@@ -11,9 +11,9 @@ import argparse
 import time
 
 import numpy as np
-from data import SOURCES, load
 
 from obtree import ObliqueForestClassifier, ObliqueForestRegressor
+from obtree.bench.data import SOURCES, load
 
 
 def measure(split, is_regression, options, seed):

@@ -16,10 +16,10 @@ import sys
 import time
 
 import numpy as np
-from data import load
-from report import format_table
 
 from obtree import NonGreedyTreeClassifier, ObliqueTreeClassifier
+from obtree.bench.data import load
+from obtree.bench.report import format_table
 
 DEPTHS = (6, 8, 10, 12, 14, 16, 18)
 BARS = {"mnist": {10: 5.2, 14: 5.0}}

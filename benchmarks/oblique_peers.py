@@ -10,7 +10,7 @@ as there are features. All have default parameters otherwise, the same number of
 of threads. Each runs in a process of its own; the processes take turns, and of several runs
 the fastest counts. treeple, which needs an older scikit-learn, and YDF are installed into
 virtual environments in the user's cache folder on first use.
-Data are found as ``data.py`` describes.
+Data are found as ``obtree.bench.data`` describes.
 """
 
 import argparse
@@ -19,7 +19,8 @@ import sys
 
 import numpy as np
 from client import Worker, WorkerError
-from report import format_error, format_table
+
+from obtree.bench.report import format_error, format_table
 
 OURS = "random oblique"
 LIBRARIES = ["scikit-learn", OURS, "treeple", "ydf"]
@@ -32,7 +33,7 @@ def compare(data, args):
     Parameters
     ----------
     data : str
-        A name that ``data.py`` knows.
+        A name that ``obtree.bench.data`` knows.
     args : argparse.Namespace
         Parsed arguments.
 

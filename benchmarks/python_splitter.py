@@ -11,9 +11,9 @@ import time
 from pathlib import Path
 
 import numpy as np
-from data import load
 
 from obtree import ObliqueForestClassifier
+from obtree.bench.data import load
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "tests" / "extending"))
 

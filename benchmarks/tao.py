@@ -12,10 +12,10 @@ import argparse
 import time
 
 import numpy as np
-from data import load
-from report import format_table
 
 from obtree import TAOForestClassifier, TAOForestRegressor, TAOTreeClassifier
+from obtree.bench.data import load
+from obtree.bench.report import format_table
 
 # name: data, estimator, parameters, bar
 TASKS = {

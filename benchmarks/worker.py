@@ -10,22 +10,43 @@ JSON on what was standard output::
     {"do": "predict"}                               -> {"seconds": ...}
     {"do": "score"}                                 -> {"error": ...}
 
-Run as a script, with the name of the library as the only argument. It needs NumPy,
-scikit-learn and the library, nothing else.
+Run as a script, with the name of the library and the folder of ``obtree.bench`` as arguments.
+It needs NumPy, scikit-learn and the library, nothing else: what it uses of that folder is read
+file by file, since the environment of another library has no obtree.
 """
 
 import functools
 import gc
+import importlib.util
 import json
 import os
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
-from data import load
 from memory import measure_peak
 
 WARM_UP_ROWS = 100
+
+
+def read_module(name):
+    """Load a file of ``obtree.bench`` that needs nothing of obtree.
+
+    Parameters
+    ----------
+    name : str
+        Name of the module.
+
+    Returns
+    -------
+    module : module
+    """
+    spec = importlib.util.spec_from_file_location(name, Path(sys.argv[2]) / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # dataclasses look their module up
+    spec.loader.exec_module(module)
+    return module
 
 
 def import_forests(library):
@@ -64,9 +85,7 @@ def import_forests(library):
 
         return ObliqueRandomForestClassifier, ObliqueRandomForestRegressor
     if library == "ydf":
-        from peers import YdfForest
-
-        return YdfForest, None
+        return read_module("ydf_forest").YdfForest, None
     raise ValueError(f"unknown library {library!r}")
 
 
@@ -81,6 +100,7 @@ class Bench:
 
     def __init__(self, library):
         self.classes = import_forests(library)
+        self.loader = read_module("data")
         self.loaded = None
         self.split = None
         self.forest = None
@@ -89,7 +109,7 @@ class Bench:
         """Load a data set, unless it is the one at hand."""
         if self.loaded != (data, seed, n_train):
             self.forest = self.split = None
-            self.split = load(data, seed, n_train)
+            self.split = self.loader.load(data, seed, n_train)
             self.loaded = (data, seed, n_train)
         return {
             "rows": len(self.split.y_train),

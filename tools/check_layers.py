@@ -32,6 +32,7 @@ ALLOWED = {
 }
 ALLOWED["forest"] = {*ALLOWED, "builder", "optim"}
 ALLOWED["estimators"] = {*ALLOWED}
+ALLOWED["bench"] = {*ALLOWED}
 ALLOWED["cli"] = {*ALLOWED, ""}
 ALLOWED["testing"] = {*ALLOWED}
 ALLOWED[""] = {*ALLOWED} - {"testing"}  # modules of the package itself

@@ -16,7 +16,7 @@ class FitForest(FitBenchmark):
     """Default parameters, axis splits."""
 
     param_names = ("data", "splitter")
-    params = (["digits", "synthetic", "synthetic_regression"], AXIS)
+    params = (["digits", "synthetic_regression"], AXIS)
 
     def make_model(self, data, splitter):
         return make_forest(data, splitter=splitter)
@@ -26,7 +26,7 @@ class FitObliqueForest(FitBenchmark):
     """Default parameters, every other splitter there is."""
 
     param_names = ("data", "splitter")
-    params = (["digits", "small", "small_regression"], sorted(set(available()) - set(AXIS)))
+    params = (["digits", "small_regression"], sorted(set(available()) - set(AXIS)))
 
     def make_model(self, data, splitter):
         return make_forest(data, FEW_TREES, splitter=splitter)
@@ -36,7 +36,7 @@ class FitNodeModels(FitBenchmark):
     """Every model of the discriminant splitter."""
 
     param_names = ("data", "method")
-    params = (["digits", "small_regression"], ["ridge", "lda", "logistic"])
+    params = (["digits"], ["ridge", "lda", "logistic"])
 
     def make_model(self, data, method):
         return make_forest(data, FEW_TREES, splitter=DiscriminantSplitter(method))
@@ -46,7 +46,7 @@ class FitRotationForest(FitBenchmark):
     """Axis splits of rotated features."""
 
     param_names = ("data",)
-    params = (["digits", "synthetic"],)
+    params = (["digits"],)
 
     def make_model(self, data):
         return make_forest(data, rotation="pca")
@@ -81,7 +81,7 @@ class FitForestSparse:
     """A table with five percent of non-zeros, as sparse and as dense matrix."""
 
     param_names = ("layout",)
-    params = (["dense", "csc", "csr"],)
+    params = (["dense", "csc"],)
 
     def setup(self, layout):
         rng = np.random.default_rng(0)

@@ -10,7 +10,7 @@ class PredictForest:
     """Many rows at once."""
 
     param_names = ("data", "n_jobs")
-    params = (["digits", "synthetic", "synthetic_regression"], [1, 2])
+    params = (["synthetic", "synthetic_regression"], [1, 2])
 
     def setup(self, data, n_jobs):
         X_train, self.X, y_train, _ = load_split(data)
@@ -46,7 +46,7 @@ class PredictOneRow:
     """One row a call, as a service would."""
 
     param_names = ("data",)
-    params = (["digits", "synthetic_regression"],)
+    params = (["digits"],)
 
     def setup(self, data):
         X_train, X_test, y_train, _ = load_split(data)

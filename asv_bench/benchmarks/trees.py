@@ -9,7 +9,7 @@ class FitClassificationTree(FitBenchmark):
     """All features as candidates, grown until pure."""
 
     param_names = ("data", "criterion")
-    params = (["digits", "breast_cancer", "synthetic"], ["gini", "entropy"])
+    params = (["digits", "synthetic"], ["gini", "entropy"])
 
     def make_model(self, data, criterion):
         return make_tree(data, criterion=criterion)
@@ -19,10 +19,7 @@ class FitRegressionTree(FitBenchmark):
     """Every criterion for regression, with leaves of five rows."""
 
     param_names = ("data", "criterion")
-    params = (
-        ["diabetes", "synthetic_regression"],
-        ["squared_error", "friedman_mse", "absolute_error"],
-    )
+    params = (["small_regression"], ["squared_error", "friedman_mse", "absolute_error"])
 
     def make_model(self, data, criterion):
         return make_tree(data, criterion=criterion, min_samples_leaf=5)
@@ -32,7 +29,7 @@ class FitOC1Tree(FitBenchmark):
     """Planes by coordinate descent, by the way of searching."""
 
     param_names = ("data", "setting")
-    params = (["digits", "small", "small_regression"], ["oc1", "best", "cart-lc"])
+    params = (["small"], ["oc1", "best", "cart-lc"])
 
     def make_model(self, data, setting):
         parameters = {"best": {"order": "best"}, "cart-lc": {"mode": "cart-lc"}}

@@ -9,10 +9,10 @@ import os
 import sys
 
 from obtree import __version__
-from obtree.cli import demo, fit, predict
+from obtree.cli import bench, demo, fit, predict
 from obtree.cli.table import CommandError
 
-COMMANDS = (demo, fit, predict)
+COMMANDS = (demo, fit, predict, bench)
 
 
 def build_parser():

@@ -125,6 +125,20 @@ def load_model(path, *, max_bytes=MAX_BYTES):
     -------
     estimator : estimator object
         Ready to predict.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from sklearn.datasets import load_iris
+    >>> from obtree import ObliqueTreeClassifier, load_model, save_model
+    >>> X, y = load_iris(return_X_y=True)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "iris.obtree"
+    ...     save_model(path, ObliqueTreeClassifier(random_state=0).fit(X, y))
+    ...     tree = load_model(path)
+    >>> tree.predict(X[:2])
+    array([0, 0])
     """
     header, arrays = read_archive(path, max_bytes)
     try:

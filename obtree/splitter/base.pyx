@@ -28,6 +28,17 @@ cdef class Splitter:
     The parameters are the arguments of the subclass's ``__init__``; each must be
     readable as an attribute of the same name. A compiled class also lists them in
     ``parameter_names``, since Python cannot see the arguments of its ``__init__``.
+
+    Examples
+    --------
+    >>> from obtree.splitter import OC1Splitter, Splitter
+    >>> splitter = OC1Splitter(n_jumps=2)
+    >>> isinstance(splitter, Splitter)
+    True
+    >>> splitter.get_params()["n_jumps"]
+    2
+    >>> splitter.set_params(n_jumps=3).n_jumps
+    3
     """
 
     #: Names of the parameters of a compiled class.

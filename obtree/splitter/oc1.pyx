@@ -94,6 +94,16 @@ cdef class OC1Splitter(Splitter):
         ``max(64, 4 * sqrt(n_features))``.
     max_passes : int, default=20
         Times the search may go through all coefficients before it ends.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from obtree import ObliqueTreeClassifier
+    >>> from obtree.splitter import OC1Splitter
+    >>> X, y = load_iris(return_X_y=True)
+    >>> tree = ObliqueTreeClassifier(splitter=OC1Splitter(n_restarts=2), random_state=0)
+    >>> tree.fit(X, y).get_n_leaves() < ObliqueTreeClassifier().fit(X, y).get_n_leaves()
+    True
     """
 
     parameter_names = ("mode", "order", "n_jumps", "n_restarts", "axis_bias", "max_search_rows",

@@ -59,6 +59,17 @@ cdef class RandomObliqueSplitter(Splitter):
     two_sided : bool, default=False
         Whether a node may ask for an interval, ``lower < projection <= threshold``; for
         ``threshold="best"`` only.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from obtree import ObliqueForestClassifier
+    >>> from obtree.splitter import RandomObliqueSplitter
+    >>> X, y = load_wine(return_X_y=True)
+    >>> splitter = RandomObliqueSplitter(feature_combinations=3)
+    >>> forest = ObliqueForestClassifier(20, splitter=splitter, random_state=0)
+    >>> forest.fit(X, y).score(X, y) > 0.95
+    True
     """
 
     parameter_names = ("feature_combinations", "weights", "dense", "threshold", "two_sided")

@@ -103,6 +103,12 @@ def resolve_splitter(splitter):
     Returns
     -------
     Splitter
+
+    Examples
+    --------
+    >>> from obtree.splitter import resolve_splitter
+    >>> resolve_splitter("oc1").get_params()["n_restarts"]
+    0
     """
     if isinstance(splitter, Splitter):
         return splitter

@@ -41,6 +41,17 @@ cdef class RotationSplitter(Splitter):
         Proposes the splits.
     group_size : int, default=3
         Features that are rotated together.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from obtree import ObliqueTreeClassifier
+    >>> from obtree.splitter import AxisSplitter, RotationSplitter
+    >>> X, y = load_iris(return_X_y=True)
+    >>> splitter = RotationSplitter(AxisSplitter(), group_size=2)
+    >>> tree = ObliqueTreeClassifier(splitter=splitter, random_state=0).fit(X, y)
+    >>> int(tree.tree_.term_ptr[1])  # features in the test of the root
+    2
     """
 
     parameter_names = ("splitter", "group_size")

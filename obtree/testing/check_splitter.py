@@ -22,7 +22,23 @@ SEEDS = (0, 1, 2)
 
 
 class ContractError(AssertionError):
-    """A class does not keep obtree's contract; the message says how, and where."""
+    """A class does not keep obtree's contract; the message says how, and where.
+
+    Examples
+    --------
+    >>> from obtree.splitter import PythonSplitter
+    >>> from obtree.testing import ContractError, check_splitter
+    >>> class Careless(PythonSplitter):
+    ...     '''Ignores the generator it is given.'''
+    ...
+    ...     def split(self, X, y, sample_weight, rng):
+    ...         return np.random.default_rng().normal(size=X.shape[1]), 0.0
+    >>> try:
+    ...     check_splitter(Careless())
+    ... except ContractError:
+    ...     print("refused")
+    refused
+    """
 
 
 def check_splitter(splitter, *, tasks=TASKS):

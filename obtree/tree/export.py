@@ -40,6 +40,14 @@ def export_text(tree, feature_names=None, class_names=None, max_depth=10, decima
 
     After a leaf that is linear stands its model: the sum, intercept last, of each output of a
     regression, or the features of which a softmax makes the probabilities.
+
+    >>> from sklearn.datasets import load_iris
+    >>> from obtree import ObliqueTreeClassifier
+    >>> from obtree.tree import export_text
+    >>> iris = load_iris()
+    >>> tree = ObliqueTreeClassifier(max_depth=1, random_state=0).fit(iris.data, iris.target)
+    >>> print(export_text(tree, feature_names=["a", "b", "c", "d"]).splitlines()[0])
+    c <= 2.45
     """
     estimator = None if isinstance(tree, Tree) else tree
     if estimator is not None:

@@ -103,6 +103,17 @@ class Tree:
     n_features, n_outputs : int
     n_classes : int64 (n_outputs,)
         Classes of each output; 1 in regression.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from obtree import ObliqueTreeClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> tree = ObliqueTreeClassifier(max_depth=1, random_state=0).fit(X, y).tree_
+    >>> tree.node_count
+    3
+    >>> tree.n_node_samples
+    array([150,  50, 100])
     """
 
     @classmethod

@@ -15,12 +15,12 @@ from obtree import (
     ObliqueTreeClassifier,
     ObliqueTreeRegressor,
 )
+from obtree.bench.data import load
 from obtree.splitter import PythonSplitter
 from obtree.testing import check_splitter
 from obtree.testing.growth import find_differences
 
 EXTENDING = Path(__file__).resolve().parents[1] / "extending"
-ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
@@ -89,9 +89,7 @@ def test_the_example_is_the_axis_splitter(best_cut):
 
 
 @pytest.mark.skipif("OBTREE_DATA" not in os.environ, reason="needs the Letter data")
-def test_the_example_on_letter(best_cut, monkeypatch):
-    monkeypatch.syspath_prepend(str(ROOT))
-    load = pytest.importorskip("benchmarks.data").load
+def test_the_example_on_letter(best_cut):
     X, y, X_test, y_test = load("letter")  # the usual 15,000 and 5,000 rows
     scores = {
         name: np.mean(

@@ -1,5 +1,7 @@
 """The one way to data that scikit-learn does not ship.
 
+This file uses NumPy and scikit-learn only: other libraries' processes read it as well.
+
 A data set is looked for in the folder named by the environment variable OBTREE_DATA,
 as ``<name>.npz`` holding ``X_train, y_train, X_test, y_test`` or ``X, y``; else it is
 fetched from OpenML by name. When neither works the message says what was tried.
@@ -25,8 +27,8 @@ class Source:
 
     Parameters
     ----------
-    openml : str
-        Name on OpenML.
+    openml : str or None
+        Name on OpenML; None when it is not there.
     regression : bool, default=False
         Whether the target is a quantity.
     n_train : int, default=None
@@ -40,7 +42,7 @@ class Source:
         Whether each value of each column, all being small codes, becomes a column.
     """
 
-    openml: str
+    openml: str | None
     regression: bool = False
     n_train: int | None = None
     test_start: int | None = None
@@ -56,6 +58,12 @@ SOURCES = {
     "satimage": Source("satimage"),
     "connect4": Source("connect-4", one_hot=True),
     "covertype": Source("covertype", n_train=100_000, test_start=290_506, shuffled=True),
+    "usps": Source("USPS", n_train=7_291),
+    "protein": Source("protein", n_train=17_766),
+    "sensit": Source("SensIT-Vehicle-Combined", n_train=78_823),
+    "ijcnn": Source("ijcnn", n_train=49_990),
+    "char74k": Source(None),
+    "spambase": Source("spambase"),
     "wdbc": Source("wdbc"),
     "sonar": Source("sonar"),
     "pima": Source("diabetes"),
@@ -125,8 +133,32 @@ def load(name, seed=0, n_train=None):
     else:
         test_start = n_train
     if test_start >= len(y):
-        raise ValueError(f"{name} has {len(y)} rows, expected more than {test_start}")
+        raise DataNotFoundError(f"{name} has {len(y)} rows, expected more than {test_start}")
     return Split(X[:n_train], y[:n_train], X[test_start:], y[test_start:])
+
+
+def load_shuffled(name, seed, train_fraction):
+    """Load a data set whole and split it at random, whatever split it came with.
+
+    Parameters
+    ----------
+    name : str
+        A key of `SOURCES`.
+    seed : int
+        Seed of the split.
+    train_fraction : float
+        Share of the rows for training, rounded down.
+
+    Returns
+    -------
+    split : Split
+    """
+    X_train, y_train, X_test, y_test = load(name)
+    X, y = np.concatenate([X_train, X_test]), np.concatenate([y_train, y_test])
+    order = np.random.default_rng(seed).permutation(len(y))
+    n_train = int(train_fraction * len(y) + 1e-9)
+    train, test = order[:n_train], order[n_train:]
+    return Split(X[train], y[train], X[test], y[test])
 
 
 def make_million(seed=0, n_train=1_000_000, n_test=100_000, noise=0.05):
@@ -178,15 +210,22 @@ def _read_openml(name, source):
     from sklearn.datasets import fetch_openml
 
     try:
+        if source.openml is None:
+            raise LookupError("it is not there")
         X, y = fetch_openml(
-            source.openml, version=1, return_X_y=True, as_frame=False, parser="liac-arff"
+            source.openml,
+            version=1,
+            return_X_y=True,
+            as_frame=False,
+            parser="liac-arff",
+            n_retries=1,
         )
     except Exception as error:
         folder = os.environ.get(FOLDER_VARIABLE)
         looked = f"{folder} has no {name}.npz" if folder else f"{FOLDER_VARIABLE} is not set"
         raise DataNotFoundError(
-            f"data set {name!r} was not found: {looked}, and OpenML's {source.openml!r} could "
-            f"not be fetched ({type(error).__name__}: {error}). Set {FOLDER_VARIABLE} to a "
+            f"data set {name!r} was not found: {looked}, and OpenML's {source.openml or name!r} "
+            f"could not be fetched ({type(error).__name__}: {error}). Set {FOLDER_VARIABLE} to a "
             f"folder with {name}.npz (arrays X and y, or X_train, y_train, X_test, y_test)."
         ) from error
     if not source.regression:
@@ -199,6 +238,8 @@ def _read_openml(name, source):
 
 def _convert(X, y, source):
     """Return features in the type of the file, targets as every library takes them."""
+    if hasattr(X, "toarray"):  # OpenML keeps some tables sparse
+        X = X.toarray()
     if source.one_hot:
         X = np.concatenate([np.equal(X, code) for code in np.unique(X)], axis=1).astype(np.uint8)
     return (

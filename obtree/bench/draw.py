@@ -1,0 +1,113 @@
+"""Pictures, by matplotlib, which is imported only here and only when something is drawn."""
+
+import numpy as np
+
+from obtree.bench.plan import LibraryNotFoundError
+
+COLOURS = np.array([[0.87, 0.47, 0.26], [0.24, 0.49, 0.77], [0.37, 0.63, 0.36], [0.6, 0.4, 0.65]])
+
+MOST_MARKED = 30  # points of a curve that are drawn as dots
+
+
+def make_figure(n_rows, n_columns, width, height):
+    """Make an empty figure that belongs to no window.
+
+    Parameters
+    ----------
+    n_rows, n_columns : int
+        Panels.
+    width, height : float
+        Inches of a panel.
+
+    Returns
+    -------
+    figure : matplotlib.figure.Figure
+    axes : ndarray of matplotlib axes, shape (n_rows, n_columns)
+    """
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise LibraryNotFoundError(
+            "figures need matplotlib, which is not installed; pip install 'obtree[figures]'"
+        ) from None
+    figure = Figure(figsize=(n_columns * width, n_rows * height), layout="constrained")
+    return figure, figure.subplots(n_rows, n_columns, squeeze=False)
+
+
+def draw_lines(path, panels, x_label, y_label, *, log_x=False, log_y=False, n_columns=3):
+    """Draw curves, a panel for each title.
+
+    Parameters
+    ----------
+    path : Path
+        The file; its suffix tells the format.
+    panels : dict of str to dict of str to (x, y)
+        Curves by title and label; a label that ends in " (training)" is dashed.
+    x_label, y_label : str
+        What the axes show.
+    log_x, log_y : bool, default=False
+        Logarithmic axes.
+    n_columns : int, default=3
+        Most panels side by side.
+
+    Returns
+    -------
+    path : Path
+    """
+    n_columns = max(1, min(n_columns, len(panels)))
+    n_rows = max(1, -(-len(panels) // n_columns))
+    figure, axes = make_figure(n_rows, n_columns, 3.6, 2.9)
+    colours = {}
+    for ax, (title, curves) in zip(axes.flat, panels.items(), strict=False):
+        for label, (x, y) in curves.items():
+            base = label.removesuffix(" (training)")
+            colour = colours.setdefault(base, f"C{len(colours)}")
+            style = ("o" if len(x) <= MOST_MARKED else "") + ("-" if base == label else "--")
+            ax.plot(x, y, style, color=colour, label=label, ms=3, lw=1.2)
+        ax.set(title=title, xlabel=x_label, ylabel=y_label)
+        if log_x:
+            ax.set_xscale("log")
+        if log_y and all(min(y) > 0 for _, y in curves.values()):
+            ax.set_yscale("log")
+        ax.grid(alpha=0.3)
+        if curves:
+            ax.legend(fontsize=7)
+    for ax in axes.flat[len(panels) :]:
+        ax.set_axis_off()
+    figure.savefig(path, dpi=110)
+    return path
+
+
+def draw_posteriors(path, panels, span, n_columns):
+    """Draw class probabilities over the plane with the training rows on them.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    panels : list of (str, callable, ndarray, ndarray)
+        Title; function from points to probabilities; rows and classes of the training data.
+    span : float
+        Coordinates run from -span to span.
+    n_columns : int
+        Panels side by side.
+
+    Returns
+    -------
+    path : Path
+    """
+    n_rows = max(1, -(-len(panels) // n_columns))
+    figure, axes = make_figure(n_rows, n_columns, 2.5, 2.6)
+    ticks = np.linspace(-span, span, 160)
+    grid = np.stack(np.meshgrid(ticks, ticks), axis=-1).reshape(-1, 2)
+    for ax, (title, predict, X, y) in zip(axes.flat, panels, strict=False):
+        share = predict(grid)
+        image = (share @ COLOURS[: share.shape[1]]).reshape(len(ticks), len(ticks), 3)
+        ax.imshow(image, extent=(-span, span, -span, span), origin="lower", alpha=0.8)
+        ax.scatter(X[:, 0], X[:, 1], c=COLOURS[y], s=5, linewidths=0.2, edgecolors="black")
+        ax.set_title(title, fontsize=8)
+        ax.set(xticks=[], yticks=[])
+    for ax in axes.flat[len(panels) :]:
+        ax.set_axis_off()
+    figure.savefig(path, dpi=110)
+    return path

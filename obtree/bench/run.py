@@ -1,0 +1,104 @@
+"""Running an experiment: what is missing is measured, then everything is written anew."""
+
+import sys
+
+from tqdm import tqdm
+
+from obtree.bench import co2, dnrf, nongreedy, peers, tao, unified
+from obtree.bench.data import DataNotFoundError
+from obtree.bench.plan import LibraryNotFoundError
+from obtree.bench.report import format_table, write_tables
+from obtree.bench.results import ResultFile
+
+EXPERIMENTS = {
+    module.EXPERIMENT.name: module.EXPERIMENT
+    for module in (co2, dnrf, tao, nongreedy, unified, peers)
+}
+NO_DATA = "no data"
+
+
+def run_experiment(experiment, plan, *, models=None, fresh=False, figures=True, only_report=False):
+    """Measure what is not in the results yet, write tables and draw figures.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        One of `EXPERIMENTS`.
+    plan : Plan
+        Made by the experiment.
+    models : list of str, default=None
+        Models to measure; None means all.
+    fresh : bool, default=False
+        Whether earlier results are thrown away.
+    figures : bool, default=True
+        Whether to draw.
+    only_report : bool, default=False
+        Whether nothing is measured: tables and figures show what earlier runs found.
+
+    Returns
+    -------
+    paths : list of Path
+        Files that were written.
+    """
+    cells = list(dict.fromkeys(experiment.list_cells(plan)))  # papers have lines that coincide
+    known = list(dict.fromkeys(cell.model for cell in cells))
+    for name in models or ():
+        if name not in known:
+            raise ValueError(
+                f"{experiment.name} has no model {name!r}; expected some of {', '.join(known)}"
+            )
+    plan.output.mkdir(parents=True, exist_ok=True)
+    store = ResultFile(plan.output / f"{experiment.name}.csv", fresh)
+    try:
+        if not only_report:
+            chosen = [cell for cell in cells if not models or cell.model in models]
+            measure_missing(experiment, plan, store, chosen)
+    finally:  # also of an interrupted run: what there is can be read
+        results = store.select(plan.form)
+        stem = experiment.name if plan.form == "full" else f"{experiment.name}-{plan.form}"
+        heading = f"{experiment.name}, {plan.form} form: {experiment.source}"
+        tables = experiment.make_tables(results, plan)
+        paths = [store.path, *write_tables(tables, plan.output, stem, heading)]
+    for table in tables:
+        print(f"\n{table.title}\n")
+        print(format_table(table.columns, table.body))
+        print(f"\n{table.note}" if table.note else "")
+    if figures and experiment.draw is not None:
+        try:
+            paths += experiment.draw(results, plan)
+        except LibraryNotFoundError as error:
+            print(f"no figures were drawn: {error}", file=sys.stderr)
+    return paths
+
+
+def measure_missing(experiment, plan, store, cells):
+    """Measure the cells that the results lack, and write each at once.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        The experiment.
+    plan : Plan
+        Its plan.
+    store : ResultFile
+        Where results are and go.
+    cells : list of Cell
+        What is wanted.
+    """
+    cells = [cell for cell in cells if not store.has(cell.list_keys(plan))]
+    absent = set()
+    with tqdm(cells, unit="fit", disable=None) as bar:
+        for cell in bar:
+            bar.set_description(f"{cell.data}, {cell.model} {cell.setting}".strip())
+            status = NO_DATA if cell.data in absent else None
+            if status is None:
+                try:
+                    store.add(experiment.measure(cell, plan))
+                    continue
+                except DataNotFoundError as error:
+                    absent.add(cell.data)
+                    bar.write(f"no data: {error}", file=sys.stderr)
+                    status = NO_DATA
+                except LibraryNotFoundError as error:
+                    status = str(error)
+            store.add([cell.make_result(plan, size, status=status) for size in cell.sizes])
