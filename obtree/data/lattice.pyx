@@ -8,7 +8,8 @@ hyperplane.pxd computes, which in this case rounds nothing.
 """
 
 from libc.math cimport fabs, frexp, ldexp
-from libc.stdint cimport int32_t, uint8_t, uint32_t
+from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
+from libc.string cimport memcpy
 
 from obtree.core.dispatch cimport kernels
 from obtree.core.memory cimport Workspace
@@ -31,16 +32,20 @@ cdef class Lattice:
         self.view = view
         self.table = <int32_t**>workspace.take(view.n_features, sizeof(int32_t*))
         self.exponent = <int*>workspace.take(view.n_features, sizeof(int))
+        self.is_rank = <bint*>workspace.take(view.n_features, sizeof(bint))
         for j in range(view.n_features):
             column = &view.columns[j]
             self.table[j] = NULL
+            self.is_rank[j] = False
             if not find_unit(column, &self.exponent[j]):
                 continue
             self.table[j] = <int32_t*>workspace.take(column.n_values, sizeof(int32_t))
+            self.is_rank[j] = True
             for k in range(column.n_values):
                 self.table[j][k] = <int32_t>ldexp(
                     <double>column.values[k] - <double>column.values[0], -self.exponent[j]
                 )
+                self.is_rank[j] = self.is_rank[j] and self.table[j][k] == k
         return 0
 
     cdef bint project(self, const Hyperplane* plane, const row_t* rows, idx_t n,
@@ -51,16 +56,17 @@ cdef class Lattice:
         cdef int32_t factor[MAX_TERMS]
         cdef int exponent[MAX_TERMS]
         cdef int smallest = 0
-        cdef bint by_rows = n <= self.view.row_limit
+        cdef bint by_rows = n <= self.view.row_limit, ranks = True
         cdef idx_t k, j, span, total = 0, offset = 0
         cdef double base = 0.0
         if plane.n_terms > MAX_TERMS:
             return False
         for k in range(plane.n_terms):
             j = plane.feature[k]
-            if self.table[j] == NULL or fabs(frexp(plane.weight[k], &exponent[k])) != 0.5:
+            if self.table[j] == NULL or not find_power(plane.weight[k], &exponent[k]):
                 return False
-            exponent[k] += self.exponent[j] - 1
+            exponent[k] += self.exponent[j]
+            ranks &= self.is_rank[j]
             smallest = exponent[k] if k == 0 else min(smallest, exponent[k])
         for k in range(plane.n_terms):
             if exponent[k] - smallest > MAX_SHIFT:
@@ -82,12 +88,23 @@ cdef class Lattice:
                 offset += span
         if total > MAX_KEY:
             return False
-        kernels().add_tables(codes, self.view.row_bytes if by_rows else 1, table, factor,
-                             plane.n_terms, <int32_t>offset, rows, n, keys, &found.low,
-                             &found.high)
+        kernels().add_tables(codes, self.view.row_bytes if by_rows else 1,
+                             NULL if ranks else table, factor, plane.n_terms,
+                             <int32_t>offset, rows, n, keys, &found.low, &found.high)
         found.base = base
         found.unit = ldexp(1.0, smallest)
         return True
+
+
+cdef inline bint find_power(double x, int* exponent) noexcept nogil:
+    """The exponent of a power of two of either sign; False for other numbers."""
+    cdef uint64_t bits
+    cdef int field
+    memcpy(&bits, &x, sizeof(bits))
+    field = <int>((bits >> 52) & 0x7FF)
+    exponent[0] = field - 1023
+    # Neither zero, nor subnormal, nor infinite, nor NaN.
+    return (bits << 12) == 0 and 0 < field < 0x7FF
 
 
 cdef bint find_unit(const ColumnView* column, int* exponent) noexcept nogil:
