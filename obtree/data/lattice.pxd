@@ -21,7 +21,6 @@ cdef class Lattice:
     # smallest; NULL: the column is not on a lattice.
     cdef int32_t** table
     cdef int* exponent        # (n_features) the unit is two to this power
-    cdef bint* is_rank        # (n_features) whether a rank stands for itself
 
     # Once per worker.
     cdef int bind(self, const DataView* view, Workspace workspace) except -1

@@ -32,20 +32,16 @@ cdef class Lattice:
         self.view = view
         self.table = <int32_t**>workspace.take(view.n_features, sizeof(int32_t*))
         self.exponent = <int*>workspace.take(view.n_features, sizeof(int))
-        self.is_rank = <bint*>workspace.take(view.n_features, sizeof(bint))
         for j in range(view.n_features):
             column = &view.columns[j]
             self.table[j] = NULL
-            self.is_rank[j] = False
             if not find_unit(column, &self.exponent[j]):
                 continue
             self.table[j] = <int32_t*>workspace.take(column.n_values, sizeof(int32_t))
-            self.is_rank[j] = True
             for k in range(column.n_values):
                 self.table[j][k] = <int32_t>ldexp(
                     <double>column.values[k] - <double>column.values[0], -self.exponent[j]
                 )
-                self.is_rank[j] = self.is_rank[j] and self.table[j][k] == k
         return 0
 
     cdef bint project(self, const Hyperplane* plane, const row_t* rows, idx_t n,
@@ -66,7 +62,6 @@ cdef class Lattice:
             if self.table[j] == NULL or not find_power(plane.weight[k], &exponent[k]):
                 return False
             exponent[k] += self.exponent[j]
-            ranks &= self.is_rank[j]
             smallest = exponent[k] if k == 0 else min(smallest, exponent[k])
         for k in range(plane.n_terms):
             if exponent[k] - smallest > MAX_SHIFT:
@@ -76,7 +71,10 @@ cdef class Lattice:
             codes[k] = <const uint8_t*>column.codes
             if by_rows:
                 codes[k] = self.view.row_codes + column.row_offset
-            span = <idx_t>table[k][column.n_values - 1] << (exponent[k] - smallest)
+            span = table[k][column.n_values - 1]
+            # Ascending whole numbers from 0 without a gap: each rank stands for itself.
+            ranks &= span == <idx_t>column.n_values - 1
+            span <<= exponent[k] - smallest
             total += span
             factor[k] = <int32_t>1 << (exponent[k] - smallest)
             # Key 0 is the smallest sum that could be: a negative term is then at its largest.

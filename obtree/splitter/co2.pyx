@@ -32,21 +32,14 @@ from obtree.splitter.base cimport NodeTask, SplitResult, Splitter, SplitSettings
 from obtree.splitter.stump cimport (
     Batch,
     Stump,
-    StumpLoss,
     fit_leaves,
-    move_stump,
     reset_stump,
     shorten_stump,
     take_stump,
 )
+from obtree.splitter.stump_descent cimport JUDGED_ROWS, DescentPlan, StumpDescent
 from obtree.splitter.stump_node cimport HALF, StumpNode
 
-cdef enum:
-    START_ROWS = 2048         # rows that the first leaves are fitted to
-    SMALL_STEPS = 8           # steps between looks at the loss, where all rows are one batch
-    MAX_HALVINGS = 4          # of the step
-
-cdef double LEAF_RATE = 0.1
 cdef double MAX_NU = 100.0
 cdef double START_LENGTH = 0.8   # of the weights, as a share of the largest
 cdef double LEAST_LENGTH = 0.1   # that this may be shortened to
@@ -129,6 +122,7 @@ cdef class CO2Splitter(Splitter):
     cdef SplitSettings _axis_settings
     cdef StumpNode _node
     cdef Stump _stump
+    cdef StumpDescent _descent
     cdef double* _counts
     cdef double* _projection
 
@@ -183,7 +177,7 @@ cdef class CO2Splitter(Splitter):
 
     cdef int bind(self, const DataView* view, Criterion criterion,
                   const SplitSettings* settings, Workspace workspace) except -1:
-        cdef idx_t max_batch = min(view.n_samples, max(<idx_t>START_ROWS, self._batch_size))
+        cdef idx_t max_batch = min(view.n_samples, max(<idx_t>JUDGED_ROWS, self._batch_size))
         Splitter.bind(self, view, criterion, settings, workspace)
         self._axis_settings = settings[0]
         if self.n_candidates is not None:
@@ -195,6 +189,8 @@ cdef class CO2Splitter(Splitter):
                         self._find_max_columns(view.n_features, criterion))
         take_stump(&self._stump, workspace, self._node.max_stride, self._node.max_slots,
                    max_batch)
+        self._descent = StumpDescent()
+        self._descent.bind(workspace, self._node.max_stride, self._node.max_slots)
         self._counts = <double*>workspace.take(2 * (self._node.max_slots + 1), sizeof(double))
         self._projection = <double*>workspace.take(view.n_samples, sizeof(double))
         return 0
@@ -212,6 +208,7 @@ cdef class CO2Splitter(Splitter):
     cdef int node_split(self, const NodeTask* task, SplitResult* out) except -1 nogil:
         cdef feature_t feature
         cdef double threshold
+        cdef DescentPlan plan
         cdef idx_t k
         if self._axis.node_split(task, out) != FOUND:
             return LEAF
@@ -225,7 +222,11 @@ cdef class CO2Splitter(Splitter):
         self.counters[0] += 1
         self._node.load(self.rng, self._batch_size)
         self._start_at(k, threshold)
-        self._descend()
+        plan.batch_size = self._batch_size
+        plan.min_steps = self._min_steps
+        plan.n_epochs = self._corner_epochs if self._is_cube() else self._n_epochs
+        plan.rate = (self._corner_rate if self._is_cube() else self._rate) * sqrt(self._nu)
+        self._descent.run(&self._stump, self._node, &plan, self.settings.stop)
         if self.settings.stop[0]:
             return LEAF
         self._write_plane(out)
@@ -277,56 +278,18 @@ cdef class CO2Splitter(Splitter):
         self._stump.is_class = self._node.is_class
         self._stump.first = self._node.first
         self._stump.stride = self._node.stride
+        self._stump.n_columns = self._node.n_used
         self._stump.nu = <float>self._nu
         reset_stump(&self._stump)
         self._stump.w[k] = <float>length
         self._stump.bias = <float>(
             length * ((threshold - self._node.origin[k]) - self._node.mean[k]) * self._node.scale[k]
         )
-        self._node.take_batch(0, min(self._node.n, <idx_t>START_ROWS), &batch)
+        self._node.take_batch(0, min(self._node.n, <idx_t>JUDGED_ROWS), &batch)
         fit_leaves(&self._stump, &batch, self._counts)
         # All corners are equally far from a plane along an axis: there is no average to go by.
         if not self._is_cube():
             shorten_stump(&self._stump, &batch, <float>LEAST_LENGTH)
-
-    cdef void _descend(self) noexcept nogil:
-        """Steps over the batches, epoch after epoch.
-
-        The step is halved after two epochs without progress; when that has happened often
-        enough to matter no more, it is time to stop.
-        """
-        cdef idx_t n = self._node.n
-        cdef idx_t n_batches = (n + self._batch_size - 1) // self._batch_size
-        cdef bint corners = self._is_cube()
-        cdef idx_t n_epochs = max(self._corner_epochs if corners else self._n_epochs,
-                                  (self._min_steps + n_batches - 1) // n_batches)
-        cdef idx_t patience = SMALL_STEPS if n_batches == 1 else 1
-        cdef idx_t epoch, b, n_bad = 0, n_halved = 0
-        cdef double rate = (self._corner_rate if corners else self._rate) * sqrt(self._nu)
-        cdef double best = INFINITY
-        cdef StumpLoss sums
-        cdef Batch batch
-        sums.weight = sums.surrogate = sums.loss = 0.0
-        for epoch in range(1, n_epochs + 1):
-            if self.settings.stop[0]:
-                return
-            for b in range(n_batches):
-                self._node.take_batch(b * n // n_batches, (b + 1) * n // n_batches, &batch)
-                move_stump(&self._stump, &batch, <float>rate, <float>LEAF_RATE, &sums)
-            if epoch % patience != 0:
-                continue
-            if sums.surrogate / sums.weight < best:
-                best = sums.surrogate / sums.weight
-                n_bad = 0
-            else:
-                n_bad += 1
-            sums.weight = sums.surrogate = sums.loss = 0.0
-            if n_bad == 2:
-                rate *= 0.5
-                n_bad = 0
-                n_halved += 1
-                if n_halved == MAX_HALVINGS:
-                    return
 
     cdef void _write_plane(self, SplitResult* out) noexcept nogil:
         """The stump's plane in the features' own units."""

@@ -22,8 +22,7 @@ cdef class RandomDirections:
     cdef Candidates pool      # known constants stand in front
     cdef WeightKind kind
     cdef bint dense
-    cdef double* scale        # (n_features) of the features, powers of two
-    cdef double* inverse      # (n_features) of the scales
+    cdef double* scale        # (n_features) of the features
     cdef double* size_up_to   # (n_sizes) chance of at most k + 1 terms
     cdef idx_t n_sizes
     cdef uint64_t* seen       # (n_slots) hashes of the node's directions

@@ -32,7 +32,7 @@ cdef class RandomDirections:
 
     cdef int bind(self, const DataView* view, const w_t* given_weight, double mean_terms,
                   bint dense, WeightKind kind, idx_t max_draws, Workspace workspace) except -1:
-        cdef idx_t p = view.n_features, j
+        cdef idx_t p = view.n_features
         cdef uint64_t n_slots = 16
         self.view = view
         self.kind = kind
@@ -41,9 +41,6 @@ cdef class RandomDirections:
         self.pool.feature = <feature_t*>workspace.take(p, sizeof(feature_t))
         self.scale = <double*>workspace.take(p, sizeof(double))
         measure_scales(view, given_weight, self.scale, workspace)
-        self.inverse = <double*>workspace.take(p, sizeof(double))
-        for j in range(p):
-            self.inverse[j] = 1.0 / self.scale[j]
         self.size_up_to = <double*>workspace.take(p, sizeof(double))
         self.n_sizes = fill_sizes(p, min(mean_terms, <double>p), self.size_up_to)
         while n_slots < 4 * <uint64_t>max_draws:
@@ -107,12 +104,12 @@ cdef class RandomDirections:
             signs = next_word(rng) & ~<uint64_t>1
             for k in range(plane.n_terms):
                 plane.weight[k] = ((1.0 - 2.0 * <double><int32_t>(signs & 1))
-                                   * self.inverse[plane.feature[k]])
+                                   / self.scale[plane.feature[k]])
                 signs >>= 1
             return self.remember(plane)
         for k in range(plane.n_terms):
             j = plane.feature[k]
-            plane.weight[k] = draw_weight(self.kind, rng) * self.inverse[j]
+            plane.weight[k] = draw_weight(self.kind, rng) / self.scale[j]
             if j < plane.feature[first]:
                 first = k
         make_canonical(plane, self.kind, self.scale, first)

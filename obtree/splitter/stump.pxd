@@ -32,6 +32,7 @@ cdef struct Stump:
     # the number. The leaves' arrays hold the slots of the left leaf, then of the right one.
     const idx_t* first
     idx_t stride
+    idx_t n_columns           # before the zeros
     float nu                  # bound of |w|^2
     float* w                  # (stride)
     float bias
@@ -43,7 +44,7 @@ cdef struct Stump:
     float* theta_v
     float* grad               # (stride)
     float* m                  # (stride) moments
-    float* v
+    float* v                  # classes: v[0] for all weights together
     float bias_m
     float bias_v
     float decay_m             # 0.9 ** steps and 0.99 ** steps

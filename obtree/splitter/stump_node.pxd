@@ -62,6 +62,7 @@ cdef class StumpNode:
     # Whether the node has columns to work with; `used` and what follows it are then known.
     # The column `kept` is looked at in any case, unless values are missing.
     cdef bint measure(self, const NodeTask* task, feature_t kept, RandState* rng) noexcept nogil
+    cdef void _find_scales(self, double mean) noexcept nogil
     cdef void _draw_rows(self, const NodeTask* task, RandState* rng) noexcept nogil
     cdef idx_t _draw_columns(self, idx_t n_complete, feature_t kept, RandState* rng) noexcept nogil
     # Prepare the rows of the measured node, in random order unless they make one batch.

@@ -130,6 +130,7 @@ cdef class StumpProbe:
         self._kept = x, w, starts, targets
         self._stump.first = &first[0]
         self._stump.stride = x.shape[1]
+        self._stump.n_columns = self._n_columns
         self._stump.nu = nu
         stumps.take_stump(&self._stump, self._workspace, x.shape[1], starts[-1], len(x))
         self._counts = <double*>self._workspace.take(2 * (starts[-1] + 1), sizeof(double))

@@ -1,0 +1,94 @@
+"""Epochs of gradient steps on a stump's bound.
+
+Steps are made on batches, so that the bound of the node's rows may rise for a while. It is
+looked at before the first epoch and after each one, or after some steps where epochs are
+short, and what lies lower than all before is accepted: over accepted epochs the bound falls,
+and the stump ends where it was lowest. The step is halved after two looks that brought nothing; when that has
+happened often enough to matter no more, it is time to stop.
+"""
+
+from libc.math cimport INFINITY
+from libc.string cimport memcpy
+
+from obtree.core.memory cimport Workspace
+from obtree.core.types cimport idx_t
+from obtree.splitter.stump cimport Batch, Stump, StumpLoss, judge_batch, move_stump
+from obtree.splitter.stump_node cimport StumpNode
+
+cdef enum:
+    LOOK_STEPS = 8            # least steps between two looks at the bound
+    MAX_HALVINGS = 4          # of the step
+
+cdef double LEAF_RATE = 0.1
+
+
+cdef class StumpDescent:
+
+    cdef int bind(self, Workspace workspace, idx_t max_stride, idx_t max_slots) except -1:
+        self.w = <float*>workspace.take(max_stride, sizeof(float))
+        self.theta = <float*>workspace.take(2 * max_slots, sizeof(float))
+        self.trace = NULL
+        self.n_trace = self.max_trace = 0
+        return 0
+
+    cdef bint _look(self, Stump* stump, StumpNode node) noexcept nogil:
+        """Accept the stump if its bound is lower than all before."""
+        cdef idx_t n_slots = stump.first[stump.n_outputs]
+        cdef StumpLoss sums
+        cdef Batch batch
+        cdef double bound
+        sums.weight = sums.surrogate = sums.loss = 0.0
+        node.take_batch(0, min(node.n, <idx_t>JUDGED_ROWS), &batch)
+        judge_batch(stump, &batch, &sums)
+        bound = sums.surrogate / sums.weight
+        if not bound < self.bound:
+            return False
+        self.bound = bound
+        self.bias = stump.bias
+        memcpy(self.w, stump.w, stump.stride * sizeof(float))
+        memcpy(self.theta, stump.theta, 2 * n_slots * sizeof(float))
+        if self.n_trace < self.max_trace:
+            self.trace[self.n_trace] = bound
+            self.n_trace += 1
+        return True
+
+    cdef void _restore(self, Stump* stump) noexcept nogil:
+        """Return to what was accepted last."""
+        stump.bias = self.bias
+        memcpy(stump.w, self.w, stump.stride * sizeof(float))
+        memcpy(stump.theta, self.theta, 2 * stump.first[stump.n_outputs] * sizeof(float))
+
+    cdef void run(self, Stump* stump, StumpNode node, const DescentPlan* plan,
+                  const volatile int* stop) noexcept nogil:
+        cdef idx_t n = node.n
+        cdef idx_t n_batches = (n + plan.batch_size - 1) // plan.batch_size
+        cdef idx_t n_epochs = max(plan.n_epochs, (plan.min_steps + n_batches - 1) // n_batches)
+        cdef idx_t patience = (LOOK_STEPS + n_batches - 1) // n_batches
+        cdef idx_t epoch, b, n_bad = 0, n_halved = 0
+        cdef double rate = plan.rate
+        cdef StumpLoss sums
+        cdef Batch batch
+        sums.weight = sums.surrogate = sums.loss = 0.0
+        self.bound = INFINITY
+        self.n_trace = 0
+        self._look(stump, node)
+        for epoch in range(1, n_epochs + 1):
+            if stop[0]:
+                return
+            for b in range(n_batches):
+                node.take_batch(b * n // n_batches, (b + 1) * n // n_batches, &batch)
+                move_stump(stump, &batch, <float>rate, <float>LEAF_RATE, &sums)
+            if epoch % patience != 0 and epoch != n_epochs:
+                continue
+            if self._look(stump, node):
+                n_bad = 0
+                continue
+            n_bad += 1
+            if n_bad == 2:
+                rate *= 0.5
+                n_bad = 0
+                n_halved += 1
+                if n_halved == MAX_HALVINGS:
+                    break
+        if self.bound < INFINITY:
+            self._restore(stump)
