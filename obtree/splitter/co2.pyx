@@ -29,20 +29,12 @@ from obtree.data.dataset cimport DataView
 from obtree.data.project cimport project_rows
 from obtree.splitter.axis cimport AxisSplitter
 from obtree.splitter.base cimport NodeTask, SplitResult, Splitter, SplitSettings
-from obtree.splitter.stump cimport (
-    Batch,
-    Stump,
-    fit_leaves,
-    reset_stump,
-    shorten_stump,
-    take_stump,
-)
-from obtree.splitter.stump_descent cimport JUDGED_ROWS, DescentPlan, StumpDescent
+from obtree.splitter.stump cimport Stump, take_stump
+from obtree.splitter.stump_descent cimport JUDGED_ROWS, DescentPlan, StumpDescent, StumpStart
 from obtree.splitter.stump_node cimport HALF, StumpNode
 
 cdef double MAX_NU = 100.0
 cdef double START_LENGTH = 0.8   # of the weights, as a share of the largest
-cdef double LEAST_LENGTH = 0.1   # that this may be shortened to
 cdef double CORNER_LENGTH = 0.3  # at which it starts between corners of a cube
 
 PRESETS = {
@@ -112,7 +104,6 @@ cdef class CO2Splitter(Splitter):
 
     cdef readonly object preset, nu, learning_rate, n_epochs, min_steps, n_candidates, min_rows
     cdef readonly object batch_size, max_rows, max_columns
-    cdef double _nu           # of the node
     cdef double _fixed_nu     # 0 when it depends on the node
     cdef double _rate
     cdef double _corner_rate
@@ -123,7 +114,6 @@ cdef class CO2Splitter(Splitter):
     cdef StumpNode _node
     cdef Stump _stump
     cdef StumpDescent _descent
-    cdef double* _counts
     cdef double* _projection
 
     def __init__(self, *, preset="full", nu="auto", learning_rate=None, n_epochs=None,
@@ -191,7 +181,6 @@ cdef class CO2Splitter(Splitter):
                    max_batch)
         self._descent = StumpDescent()
         self._descent.bind(workspace, self._node.max_stride, self._node.max_slots)
-        self._counts = <double*>workspace.take(2 * (self._node.max_slots + 1), sizeof(double))
         self._projection = <double*>workspace.take(view.n_samples, sizeof(double))
         return 0
 
@@ -208,7 +197,6 @@ cdef class CO2Splitter(Splitter):
     cdef int node_split(self, const NodeTask* task, SplitResult* out) except -1 nogil:
         cdef feature_t feature
         cdef double threshold
-        cdef DescentPlan plan
         cdef idx_t k
         if self._axis.node_split(task, out) != FOUND:
             return LEAF
@@ -221,12 +209,7 @@ cdef class CO2Splitter(Splitter):
             return FOUND
         self.counters[0] += 1
         self._node.load(self.rng, self._batch_size)
-        self._start_at(k, threshold)
-        plan.batch_size = self._batch_size
-        plan.min_steps = self._min_steps
-        plan.n_epochs = self._corner_epochs if self._is_cube() else self._n_epochs
-        plan.rate = (self._corner_rate if self._is_cube() else self._rate) * sqrt(self._nu)
-        self._descent.run(&self._stump, self._node, &plan, self.settings.stop)
+        self._descend(k, threshold)
         if self.settings.stop[0]:
             return LEAF
         self._write_plane(out)
@@ -268,28 +251,23 @@ cdef class CO2Splitter(Splitter):
                 return k
         return -1
 
-    cdef void _start_at(self, idx_t k, double threshold) noexcept nogil:
-        """Set the stump to an axis split, and its leaves to what they hold then."""
-        cdef double length
-        cdef Batch batch
-        self._nu = self._fixed_nu if self._fixed_nu > 0.0 else self._find_nu()
-        length = (CORNER_LENGTH if self._is_cube() else START_LENGTH) * sqrt(self._nu)
-        self._stump.n_outputs = self._node.n_outputs
-        self._stump.is_class = self._node.is_class
-        self._stump.first = self._node.first
-        self._stump.stride = self._node.stride
-        self._stump.n_columns = self._node.n_used
-        self._stump.nu = <float>self._nu
-        reset_stump(&self._stump)
-        self._stump.w[k] = <float>length
-        self._stump.bias = <float>(
-            length * ((threshold - self._node.origin[k]) - self._node.mean[k]) * self._node.scale[k]
-        )
-        self._node.take_batch(0, min(self._node.n, <idx_t>JUDGED_ROWS), &batch)
-        fit_leaves(&self._stump, &batch, self._counts)
+    cdef void _descend(self, idx_t k, double threshold) noexcept nogil:
+        """Move the stump from an axis split to where its bound is lower."""
+        cdef bint corners = self._is_cube()
+        cdef StumpStart at
+        cdef DescentPlan plan
+        at.column = k
+        at.threshold = threshold
+        at.nu = self._fixed_nu if self._fixed_nu > 0.0 else self._find_nu()
+        at.length = (CORNER_LENGTH if corners else START_LENGTH) * sqrt(at.nu)
         # All corners are equally far from a plane along an axis: there is no average to go by.
-        if not self._is_cube():
-            shorten_stump(&self._stump, &batch, <float>LEAST_LENGTH)
+        at.shorten = not corners
+        plan.rate = (self._corner_rate if corners else self._rate) * sqrt(at.nu)
+        plan.n_epochs = self._corner_epochs if corners else self._n_epochs
+        plan.min_steps = self._min_steps
+        plan.batch_size = self._batch_size
+        self._descent.start(&self._stump, self._node, &at)
+        self._descent.run(&self._stump, self._node, &plan, self.settings.stop)
 
     cdef void _write_plane(self, SplitResult* out) noexcept nogil:
         """The stump's plane in the features' own units."""

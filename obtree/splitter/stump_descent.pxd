@@ -9,6 +9,15 @@ cdef enum:
     JUDGED_ROWS = 2048        # most rows of a node that its bound is measured on
 
 
+cdef struct StumpStart:
+    # An axis split.
+    idx_t column              # of the node's used ones
+    double threshold          # in the unit of the feature
+    double nu                 # radius of the weights
+    double length             # of the weights
+    bint shorten              # whether they may be as short as makes rows pull
+
+
 cdef struct DescentPlan:
     double rate               # length of a step in each weight
     idx_t n_epochs            # most passes over the rows
@@ -27,8 +36,14 @@ cdef class StumpDescent:
     cdef idx_t n_trace
     cdef idx_t max_trace
 
+    cdef double* _counts
+
     # Once per worker. Batches of `node` and `stump` have room for JUDGED_ROWS rows, or all.
     cdef int bind(self, Workspace workspace, idx_t max_stride, idx_t max_slots) except -1
+
+    # Set a stump to an axis split of the node, whose rows are loaded, and its leaves to what
+    # they hold then.
+    cdef void start(self, Stump* stump, StumpNode node, const StumpStart* at) noexcept nogil
 
     # Move a stump that stands at its start, with the node's rows loaded. It is left at the
     # plane that was accepted last; at any plane when `stop` is set.

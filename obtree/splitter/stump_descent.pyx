@@ -12,7 +12,16 @@ from libc.string cimport memcpy
 
 from obtree.core.memory cimport Workspace
 from obtree.core.types cimport idx_t
-from obtree.splitter.stump cimport Batch, Stump, StumpLoss, judge_batch, move_stump
+from obtree.splitter.stump cimport (
+    Batch,
+    Stump,
+    StumpLoss,
+    fit_leaves,
+    judge_batch,
+    move_stump,
+    reset_stump,
+    shorten_stump,
+)
 from obtree.splitter.stump_node cimport StumpNode
 
 cdef enum:
@@ -20,6 +29,7 @@ cdef enum:
     MAX_HALVINGS = 4          # of the step
 
 cdef double LEAF_RATE = 0.1
+cdef double LEAST_LENGTH = 0.1   # share of its weights that a start is shortened to
 
 
 cdef class StumpDescent:
@@ -27,9 +37,29 @@ cdef class StumpDescent:
     cdef int bind(self, Workspace workspace, idx_t max_stride, idx_t max_slots) except -1:
         self.w = <float*>workspace.take(max_stride, sizeof(float))
         self.theta = <float*>workspace.take(2 * max_slots, sizeof(float))
+        self._counts = <double*>workspace.take(2 * (max_slots + 1), sizeof(double))
         self.trace = NULL
         self.n_trace = self.max_trace = 0
         return 0
+
+    cdef void start(self, Stump* stump, StumpNode node, const StumpStart* at) noexcept nogil:
+        cdef idx_t k = at.column
+        cdef Batch batch
+        stump.n_outputs = node.n_outputs
+        stump.is_class = node.is_class
+        stump.first = node.first
+        stump.stride = node.stride
+        stump.n_columns = node.n_used
+        stump.nu = <float>at.nu
+        reset_stump(stump)
+        stump.w[k] = <float>at.length
+        stump.bias = <float>(
+            at.length * ((at.threshold - node.origin[k]) - node.mean[k]) * node.scale[k]
+        )
+        node.take_batch(0, min(node.n, <idx_t>JUDGED_ROWS), &batch)
+        fit_leaves(stump, &batch, self._counts)
+        if at.shorten:
+            shorten_stump(stump, &batch, <float>LEAST_LENGTH)
 
     cdef bint _look(self, Stump* stump, StumpNode node) noexcept nogil:
         """Accept the stump if its bound is lower than all before."""
