@@ -266,6 +266,7 @@ cdef class CO2Splitter(Splitter):
         plan.n_epochs = self._corner_epochs if corners else self._n_epochs
         plan.min_steps = self._min_steps
         plan.batch_size = self._batch_size
+        plan.settle = self._node.is_wide
         self._descent.start(&self._stump, self._node, &at)
         self._descent.run(&self._stump, self._node, &plan, self.settings.stop)
 

@@ -9,9 +9,9 @@ It is not flat in s only for rows on the side that is worse for them by more tha
 Losses are equation 3 (classes) or equation 4 (numbers), summed over outputs.
 
 Departures from the paper: steps have Adam's two moments instead of one, for w, b and the
-leaves alike. For classes the second one is that of w as a whole: steps then keep to the
-gradient's direction, where Adam gives columns that hardly matter steps as long as others,
-which costs accuracy. And the tangent of the concave part, which the paper renews after some epochs,
+leaves alike. In wide nodes the second one is that of w as a whole: steps then keep to the
+gradient's direction, where Adam gives the many columns that hardly matter steps as long as
+others, which costs accuracy. And the tangent of the concave part, which the paper renews after some epochs,
 is that of the current plane. After each step w returns to the ball |w|^2 <= nu
 (equation 9), and the bias shrinks with it, so that the plane itself stays.
 """
@@ -237,7 +237,7 @@ cdef void move_stump(Stump* stump, const Batch* batch, float rate, float leaf_ra
     rate /= 1 - stump.decay_m
     leaf_rate /= 1 - stump.decay_m
     kernels().add_rows(batch.x, stump.stride, stump.at, stump.factor, n_active, stump.grad)
-    if stump.is_class:
+    if stump.together:
         step_together(stump, rate, lift)
     else:
         kernels().move_weights(stump.w, stump.m, stump.v, stump.grad, stump.stride, rate, lift)

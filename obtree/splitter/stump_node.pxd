@@ -12,6 +12,7 @@ from obtree.splitter.stump cimport Batch
 
 cdef enum:
     HALF = -1                 # of the columns, unless they are few
+    MANY_COLUMNS = 128
 
 
 cdef class StumpNode:
@@ -29,6 +30,7 @@ cdef class StumpNode:
     cdef X_t* origin                  # (n_used)
     cdef float* mean                  # (n_used)
     cdef float* scale                 # (n_used)
+    cdef bint is_wide                 # classes, seen through more than MANY_COLUMNS
     cdef double binary_share          # of the spread, in columns with two values
     cdef idx_t* first                 # (n_outputs + 1) slots of each output
     # Scratch.

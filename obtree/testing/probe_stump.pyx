@@ -102,6 +102,8 @@ cdef class StumpProbe:
         Integers: classes 0, 1, ... of each output. Floats: numbers.
     weight : ndarray of shape (n,)
     nu : float
+    together : bool, default=False
+        Whether the weights have one second moment.
     """
 
     cdef Stump _stump
@@ -111,7 +113,7 @@ cdef class StumpProbe:
     cdef object _kept
     cdef idx_t _n_columns
 
-    def __init__(self, X, y, weight, nu):
+    def __init__(self, X, y, weight, nu, *, bint together=False):
         x = pad_rows(X)
         self._n_columns = np.shape(X)[1]
         cdef const float[:, ::1] rows = x
@@ -119,6 +121,7 @@ cdef class StumpProbe:
         cdef const float[::1] weights = w
         self._workspace = Workspace()
         self._stump.is_class = np.asarray(y).dtype.kind == "i"
+        self._stump.together = together
         self._stump.n_outputs = y.shape[1]
         sizes = y.max(axis=0) + 1 if self._stump.is_class else np.ones(y.shape[1])
         starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.intp)
@@ -238,6 +241,7 @@ def descend(Dataset dataset, Criterion criterion, weight, *, idx_t column, doubl
     plan.n_epochs = n_epochs
     plan.min_steps = min_steps
     plan.batch_size = batch_size
+    plan.settle = True
     descent.start(&stump, node, &at)
     before = _judge(&stump, node)
     descent.run(&stump, node, &plan, <const volatile int*>&stop)

@@ -10,7 +10,7 @@ from obtree.testing.growth import bind_criterion
 from obtree.testing.probe_stump import StumpProbe, descend
 
 SEEDS = st.integers(0, 2**32 - 1)
-KINDS = ["classes", "numbers", "two outputs"]
+KINDS = ["classes", "numbers", "two outputs", "together"]
 
 
 def draw_stump(seed, kind, nu=100.0):
@@ -22,7 +22,7 @@ def draw_stump(seed, kind, nu=100.0):
     else:
         y = rng.integers(0, rng.integers(2, 6), (n, 2 if kind == "two outputs" else 1))
     weight = rng.integers(1, 4, n).astype(float)
-    stump = StumpProbe(X, y, weight, nu)
+    stump = StumpProbe(X, y, weight, nu, together=kind == "together")
     stump.start(rng.normal(size=m) * 3, float(rng.normal()))
     return rng, X, y, weight, stump
 
@@ -104,7 +104,7 @@ def test_weights_stay_in_the_ball(kind, seed):
 )
 def test_bound_falls_over_accepted_epochs(kind, seed, n, batch_size, rate):
     rng = np.random.default_rng(seed)
-    m = int(rng.integers(1, 20))
+    m = int(rng.choice([rng.integers(1, 20), 150]))
     X = rng.normal(size=(n, m)).astype(np.float32)
     X += rng.normal(size=m).astype(np.float32) * 10
     y = rng.integers(0, 4, n) if kind == "classes" else X[:, 0] + rng.normal(size=n)
