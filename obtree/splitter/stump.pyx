@@ -11,9 +11,9 @@ Losses are equation 3 (classes) or equation 4 (numbers), summed over outputs.
 Departures from the paper: steps have Adam's two moments instead of one, for w, b and the
 leaves alike. In wide nodes the second one is that of w as a whole: steps then keep to the
 gradient's direction, where Adam gives the many columns that hardly matter steps as long as
-others, which costs accuracy. And the tangent of the concave part, which the paper renews after some epochs,
-is that of the current plane. After each step w returns to the ball |w|^2 <= nu
-(equation 9), and the bias shrinks with it, so that the plane itself stays.
+others, which costs accuracy. The tangent of the concave part, which the paper renews after
+some epochs, is that of the current plane. After each step w returns to the ball
+|w|^2 <= nu (equation 9), and the bias shrinks with it, so that the plane itself stays.
 """
 
 from libc.math cimport fabs, log, sqrt

@@ -5,8 +5,8 @@ row is 1: bound, radius and step of CO2 then mean the same in every node, on dat
 scale. For classes one number divides all columns, which leaves columns that hardly vary,
 such as the rim of an image, as small as they are; where there are many, they are also divided
 by the square root of their standard deviation, which leaves them less small. For numbers
-to predict each column has its own. Columns that are constant in the node, or that one of its rows lacks, are
-left out. Numbers to predict are standardised in the node.
+to predict each column has its own. Columns that are constant in the node, or that one of its
+rows lacks, are left out. Numbers to predict are standardised in the node.
 
 A node may be looked at through some of its columns, and some of its rows, drawn at random:
 other ones in each tree, which makes the trees of a forest differ. Rows are shuffled once and
