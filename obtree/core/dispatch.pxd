@@ -85,14 +85,16 @@ cdef extern from "simd/kernels.h":
                                         uint32_t* high_key) noexcept nogil
         void (*sweep_entropy_words)(const uint64_t* words, Py_ssize_t n, const uint32_t* packed,
                                     const uint32_t* total, uint32_t* left, Py_ssize_t n_slots,
-                                    const double* xlogx, uint32_t weight, Py_ssize_t min_rows,
-                                    double min_weight, double margin, double* score,
-                                    uint32_t* low_key, uint32_t* high_key) noexcept nogil
+                                    const double* xlogx, double inside, uint32_t weight,
+                                    Py_ssize_t min_rows, double min_weight, double margin,
+                                    double* score, uint32_t* low_key,
+                                    uint32_t* high_key) noexcept nogil
         Py_ssize_t (*sweep_entropy_counts)(uint32_t* bins, Py_ssize_t n_bins,
                                            Py_ssize_t n_slots, const uint32_t* total,
                                            uint32_t* left, const double* xlogx,
-                                           uint32_t weight, double min_weight, double margin,
-                                           double* score, uint32_t* low_key,
+                                           double inside, uint32_t weight,
+                                           double min_weight, double margin, double* score,
+                                           uint32_t* low_key,
                                            uint32_t* high_key) noexcept nogil
         void (*sort_codes)(const uint32_t* codes, Py_ssize_t n, uint32_t low, uint32_t high,
                            uint64_t* words, uint64_t* spare) noexcept nogil

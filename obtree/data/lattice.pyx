@@ -8,7 +8,8 @@ hyperplane.pxd computes, which in this case rounds nothing.
 """
 
 from libc.math cimport fabs, frexp, ldexp
-from libc.stdint cimport int32_t, uint8_t, uint32_t
+from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
+from libc.string cimport memcpy
 
 from obtree.core.dispatch cimport kernels
 from obtree.core.memory cimport Workspace
@@ -51,16 +52,16 @@ cdef class Lattice:
         cdef int32_t factor[MAX_TERMS]
         cdef int exponent[MAX_TERMS]
         cdef int smallest = 0
-        cdef bint by_rows = n <= self.view.row_limit
+        cdef bint by_rows = n <= self.view.row_limit, ranks = True
         cdef idx_t k, j, span, total = 0, offset = 0
         cdef double base = 0.0
         if plane.n_terms > MAX_TERMS:
             return False
         for k in range(plane.n_terms):
             j = plane.feature[k]
-            if self.table[j] == NULL or fabs(frexp(plane.weight[k], &exponent[k])) != 0.5:
+            if self.table[j] == NULL or not find_power(plane.weight[k], &exponent[k]):
                 return False
-            exponent[k] += self.exponent[j] - 1
+            exponent[k] += self.exponent[j]
             smallest = exponent[k] if k == 0 else min(smallest, exponent[k])
         for k in range(plane.n_terms):
             if exponent[k] - smallest > MAX_SHIFT:
@@ -70,7 +71,10 @@ cdef class Lattice:
             codes[k] = <const uint8_t*>column.codes
             if by_rows:
                 codes[k] = self.view.row_codes + column.row_offset
-            span = <idx_t>table[k][column.n_values - 1] << (exponent[k] - smallest)
+            span = table[k][column.n_values - 1]
+            # Ascending whole numbers from 0 without a gap: each rank stands for itself.
+            ranks &= span == <idx_t>column.n_values - 1
+            span <<= exponent[k] - smallest
             total += span
             factor[k] = <int32_t>1 << (exponent[k] - smallest)
             # Key 0 is the smallest sum that could be: a negative term is then at its largest.
@@ -82,12 +86,23 @@ cdef class Lattice:
                 offset += span
         if total > MAX_KEY:
             return False
-        kernels().add_tables(codes, self.view.row_bytes if by_rows else 1, table, factor,
-                             plane.n_terms, <int32_t>offset, rows, n, keys, &found.low,
-                             &found.high)
+        kernels().add_tables(codes, self.view.row_bytes if by_rows else 1,
+                             NULL if ranks else table, factor, plane.n_terms,
+                             <int32_t>offset, rows, n, keys, &found.low, &found.high)
         found.base = base
         found.unit = ldexp(1.0, smallest)
         return True
+
+
+cdef inline bint find_power(double x, int* exponent) noexcept nogil:
+    """The exponent of a power of two of either sign; False for other numbers."""
+    cdef uint64_t bits
+    cdef int field
+    memcpy(&bits, &x, sizeof(bits))
+    field = <int>((bits >> 52) & 0x7FF)
+    exponent[0] = field - 1023
+    # Neither zero, nor subnormal, nor infinite, nor NaN.
+    return (bits << 12) == 0 and 0 < field < 0x7FF
 
 
 cdef bint find_unit(const ColumnView* column, int* exponent) noexcept nogil:

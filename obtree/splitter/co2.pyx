@@ -29,27 +29,12 @@ from obtree.data.dataset cimport DataView
 from obtree.data.project cimport project_rows
 from obtree.splitter.axis cimport AxisSplitter
 from obtree.splitter.base cimport NodeTask, SplitResult, Splitter, SplitSettings
-from obtree.splitter.stump cimport (
-    Batch,
-    Stump,
-    StumpLoss,
-    fit_leaves,
-    move_stump,
-    reset_stump,
-    shorten_stump,
-    take_stump,
-)
+from obtree.splitter.stump cimport Stump, take_stump
+from obtree.splitter.stump_descent cimport JUDGED_ROWS, DescentPlan, StumpDescent, StumpStart
 from obtree.splitter.stump_node cimport HALF, StumpNode
 
-cdef enum:
-    START_ROWS = 2048         # rows that the first leaves are fitted to
-    SMALL_STEPS = 8           # steps between looks at the loss, where all rows are one batch
-    MAX_HALVINGS = 4          # of the step
-
-cdef double LEAF_RATE = 0.1
 cdef double MAX_NU = 100.0
 cdef double START_LENGTH = 0.8   # of the weights, as a share of the largest
-cdef double LEAST_LENGTH = 0.1   # that this may be shortened to
 cdef double CORNER_LENGTH = 0.3  # at which it starts between corners of a cube
 
 PRESETS = {
@@ -129,7 +114,6 @@ cdef class CO2Splitter(Splitter):
 
     cdef readonly object preset, nu, learning_rate, n_epochs, min_steps, n_candidates, min_rows
     cdef readonly object batch_size, max_rows, max_columns
-    cdef double _nu           # of the node
     cdef double _fixed_nu     # 0 when it depends on the node
     cdef double _rate
     cdef double _corner_rate
@@ -139,7 +123,7 @@ cdef class CO2Splitter(Splitter):
     cdef SplitSettings _axis_settings
     cdef StumpNode _node
     cdef Stump _stump
-    cdef double* _counts
+    cdef StumpDescent _descent
     cdef double* _projection
 
     def __init__(self, *, preset="full", nu="auto", learning_rate=None, n_epochs=None,
@@ -193,7 +177,7 @@ cdef class CO2Splitter(Splitter):
 
     cdef int bind(self, const DataView* view, Criterion criterion,
                   const SplitSettings* settings, Workspace workspace) except -1:
-        cdef idx_t max_batch = min(view.n_samples, max(<idx_t>START_ROWS, self._batch_size))
+        cdef idx_t max_batch = min(view.n_samples, max(<idx_t>JUDGED_ROWS, self._batch_size))
         Splitter.bind(self, view, criterion, settings, workspace)
         self._axis_settings = settings[0]
         if self.n_candidates is not None:
@@ -205,7 +189,8 @@ cdef class CO2Splitter(Splitter):
                         self._find_max_columns(view.n_features, criterion))
         take_stump(&self._stump, workspace, self._node.max_stride, self._node.max_slots,
                    max_batch)
-        self._counts = <double*>workspace.take(2 * (self._node.max_slots + 1), sizeof(double))
+        self._descent = StumpDescent()
+        self._descent.bind(workspace, self._node.max_stride, self._node.max_slots)
         self._projection = <double*>workspace.take(view.n_samples, sizeof(double))
         return 0
 
@@ -234,8 +219,7 @@ cdef class CO2Splitter(Splitter):
             return FOUND
         self.counters[0] += 1
         self._node.load(self.rng, self._batch_size)
-        self._start_at(k, threshold)
-        self._descend()
+        self._descend(k, threshold)
         if self.settings.stop[0]:
             return LEAF
         self._write_plane(out)
@@ -277,66 +261,24 @@ cdef class CO2Splitter(Splitter):
                 return k
         return -1
 
-    cdef void _start_at(self, idx_t k, double threshold) noexcept nogil:
-        """Set the stump to an axis split, and its leaves to what they hold then."""
-        cdef double length
-        cdef Batch batch
-        self._nu = self._fixed_nu if self._fixed_nu > 0.0 else self._find_nu()
-        length = (CORNER_LENGTH if self._is_cube() else START_LENGTH) * sqrt(self._nu)
-        self._stump.n_outputs = self._node.n_outputs
-        self._stump.is_class = self._node.is_class
-        self._stump.first = self._node.first
-        self._stump.stride = self._node.stride
-        self._stump.nu = <float>self._nu
-        reset_stump(&self._stump)
-        self._stump.w[k] = <float>length
-        self._stump.bias = <float>(
-            length * ((threshold - self._node.origin[k]) - self._node.mean[k]) * self._node.scale[k]
-        )
-        self._node.take_batch(0, min(self._node.n, <idx_t>START_ROWS), &batch)
-        fit_leaves(&self._stump, &batch, self._counts)
-        # All corners are equally far from a plane along an axis: there is no average to go by.
-        if not self._is_cube():
-            shorten_stump(&self._stump, &batch, <float>LEAST_LENGTH)
-
-    cdef void _descend(self) noexcept nogil:
-        """Steps over the batches, epoch after epoch.
-
-        The step is halved after two epochs without progress; when that has happened often
-        enough to matter no more, it is time to stop.
-        """
-        cdef idx_t n = self._node.n
-        cdef idx_t n_batches = (n + self._batch_size - 1) // self._batch_size
+    cdef void _descend(self, idx_t k, double threshold) noexcept nogil:
+        """Move the stump from an axis split to where its bound is lower."""
         cdef bint corners = self._is_cube()
-        cdef idx_t n_epochs = max(self._corner_epochs if corners else self._n_epochs,
-                                  (self._min_steps + n_batches - 1) // n_batches)
-        cdef idx_t patience = SMALL_STEPS if n_batches == 1 else 1
-        cdef idx_t epoch, b, n_bad = 0, n_halved = 0
-        cdef double rate = (self._corner_rate if corners else self._rate) * sqrt(self._nu)
-        cdef double best = INFINITY
-        cdef StumpLoss sums
-        cdef Batch batch
-        sums.weight = sums.surrogate = sums.loss = 0.0
-        for epoch in range(1, n_epochs + 1):
-            if self.settings.stop[0]:
-                return
-            for b in range(n_batches):
-                self._node.take_batch(b * n // n_batches, (b + 1) * n // n_batches, &batch)
-                move_stump(&self._stump, &batch, <float>rate, <float>LEAF_RATE, &sums)
-            if epoch % patience != 0:
-                continue
-            if sums.surrogate / sums.weight < best:
-                best = sums.surrogate / sums.weight
-                n_bad = 0
-            else:
-                n_bad += 1
-            sums.weight = sums.surrogate = sums.loss = 0.0
-            if n_bad == 2:
-                rate *= 0.5
-                n_bad = 0
-                n_halved += 1
-                if n_halved == MAX_HALVINGS:
-                    return
+        cdef StumpStart at
+        cdef DescentPlan plan
+        at.column = k
+        at.threshold = threshold
+        at.nu = self._fixed_nu if self._fixed_nu > 0.0 else self._find_nu()
+        at.length = (CORNER_LENGTH if corners else START_LENGTH) * sqrt(at.nu)
+        # All corners are equally far from a plane along an axis: there is no average to go by.
+        at.shorten = not corners
+        plan.rate = (self._corner_rate if corners else self._rate) * sqrt(at.nu)
+        plan.n_epochs = self._corner_epochs if corners else self._n_epochs
+        plan.min_steps = self._min_steps
+        plan.batch_size = self._batch_size
+        plan.settle = self._node.is_wide
+        self._descent.start(&self._stump, self._node, &at)
+        self._descent.run(&self._stump, self._node, &plan, self.settings.stop)
 
     cdef void _write_plane(self, SplitResult* out) noexcept nogil:
         """The stump's plane in the features' own units."""

@@ -10,7 +10,7 @@ positive: a direction and its opposite ask the same questions. A single term has
 """
 
 from libc.math cimport exp, ldexp, log1p
-from libc.stdint cimport uint32_t, uint64_t
+from libc.stdint cimport int32_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from obtree.core.memory cimport Workspace
@@ -20,6 +20,8 @@ from obtree.data.dataset cimport DataView, gather_codes
 from obtree.data.hyperplane cimport Hyperplane
 from obtree.data.scale cimport measure_scales
 from obtree.splitter.candidates cimport begin_draws, draw_candidate, reset_candidates
+
+cdef uint64_t GOLDEN = 0x9E3779B97F4A7C15     # odd, with bits of all kinds
 
 cdef enum:
     LARGEST_EXPONENT = 3      # of power-of-two weights, as in YDF
@@ -68,17 +70,19 @@ cdef class RandomDirections:
 
     cdef idx_t draw_size(self, RandState* rng) noexcept nogil:
         cdef double u
-        cdef idx_t k = 0
+        cdef idx_t k, size = 1
         if self.n_sizes == 1:
             return 1
         u = uniform(rng)
-        while k < self.n_sizes - 1 and u >= self.size_up_to[k]:
-            k += 1
-        return k + 1
+        # All are looked at: where to stop would be mispredicted.
+        for k in range(self.n_sizes - 1):
+            size += u >= self.size_up_to[k]
+        return size
 
     cdef bint draw(self, RandState* rng, Hyperplane* plane) noexcept nogil:
         cdef idx_t n_varying = self.pool.n_features - self.pool.n_constant
         cdef idx_t k, j, first = 0
+        cdef uint64_t signs = 0
         if n_varying == 0:
             return False
         if self.dense:
@@ -94,6 +98,14 @@ cdef class RandomDirections:
                 sort_features(plane.feature, plane.n_terms)
         if plane.n_terms == 1:
             plane.weight[0] = 1.0
+            return self.remember(plane)
+        if self.kind == SIGN_WEIGHTS and plane.n_terms <= SHORT:
+            # In the order of the features, the first one positive.
+            signs = next_word(rng) & ~<uint64_t>1
+            for k in range(plane.n_terms):
+                plane.weight[k] = ((1.0 - 2.0 * <double><int32_t>(signs & 1))
+                                   / self.scale[plane.feature[k]])
+                signs >>= 1
             return self.remember(plane)
         for k in range(plane.n_terms):
             j = plane.feature[k]
@@ -112,7 +124,7 @@ cdef class RandomDirections:
             self.forget()
         for k in range(plane.n_terms):
             memcpy(&word, &plane.weight[k], sizeof(word))
-            hashed += mix_bits(word ^ mix_bits(<uint64_t>plane.feature[k] + 1))
+            hashed += mix_bits(word + (<uint64_t>plane.feature[k] + 1) * GOLDEN)
         slot = hashed & self.slot_mask
         while self.seen_in[slot] == self.node:
             if self.seen[slot] == hashed:
@@ -194,6 +206,11 @@ cdef inline void make_canonical(Hyperplane* plane, WeightKind kind, const double
 cdef inline void sort_features(feature_t* feature, idx_t n) noexcept nogil:
     cdef idx_t i, k
     cdef feature_t j
+    if n == 2:                # without a branch, which would be mispredicted
+        j = max(feature[0], feature[1])
+        feature[0] = min(feature[0], feature[1])
+        feature[1] = j
+        return
     for i in range(1, n):
         j = feature[i]
         k = i

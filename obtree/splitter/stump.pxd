@@ -28,10 +28,12 @@ cdef struct StumpLoss:
 cdef struct Stump:
     idx_t n_outputs
     bint is_class             # log loss of classes, or squared error of numbers
+    bint together             # whether w has one second moment instead of many
     # (n_outputs + 1) where the slots of an output begin; a slot for each class, or one for
     # the number. The leaves' arrays hold the slots of the left leaf, then of the right one.
     const idx_t* first
     idx_t stride
+    idx_t n_columns           # before the zeros
     float nu                  # bound of |w|^2
     float* w                  # (stride)
     float bias
@@ -43,7 +45,7 @@ cdef struct Stump:
     float* theta_v
     float* grad               # (stride)
     float* m                  # (stride) moments
-    float* v
+    float* v                  # v[0] for all weights together, where `together` says so
     float bias_m
     float bias_v
     float decay_m             # 0.9 ** steps and 0.99 ** steps

@@ -9,9 +9,11 @@ It is not flat in s only for rows on the side that is worse for them by more tha
 Losses are equation 3 (classes) or equation 4 (numbers), summed over outputs.
 
 Departures from the paper: steps have Adam's two moments instead of one, for w, b and the
-leaves alike, and the tangent of the concave part, which the paper renews after some epochs,
-is that of the current plane. After each step w returns to the ball |w|^2 <= nu
-(equation 9), and the bias shrinks with it, so that the plane itself stays.
+leaves alike. In wide nodes the second one is that of w as a whole: steps then keep to the
+gradient's direction, where Adam gives the many columns that hardly matter steps as long as
+others, which costs accuracy. The tangent of the concave part, which the paper renews after
+some epochs, is that of the current plane. After each step w returns to the ball
+|w|^2 <= nu (equation 9), and the bias shrinks with it, so that the plane itself stays.
 """
 
 from libc.math cimport fabs, log, sqrt
@@ -204,6 +206,18 @@ cdef idx_t judge_batch(Stump* stump, const Batch* batch, StumpLoss* sums) noexce
     return n_active
 
 
+cdef void step_together(Stump* stump, float rate, float lift) noexcept nogil:
+    """A step of w along its smoothed gradient, as long as Adam's if columns were alike."""
+    cdef float square
+    cdef idx_t k
+    kernels().dot_rows(stump.grad, stump.stride, 1, stump.grad, &square)
+    stump.v[0] = <float>0.99 * stump.v[0] + <float>0.01 * (square / stump.n_columns)
+    rate /= <float>sqrt(stump.v[0] * lift) + <float>1e-6
+    for k in range(stump.stride):
+        stump.m[k] = <float>0.9 * stump.m[k] + <float>0.1 * stump.grad[k]
+        stump.w[k] -= rate * stump.m[k]
+
+
 cdef void move_stump(Stump* stump, const Batch* batch, float rate, float leaf_rate,
                      StumpLoss* sums) noexcept nogil:
     cdef idx_t n_slots = stump.first[stump.n_outputs]
@@ -223,7 +237,10 @@ cdef void move_stump(Stump* stump, const Batch* batch, float rate, float leaf_ra
     rate /= 1 - stump.decay_m
     leaf_rate /= 1 - stump.decay_m
     kernels().add_rows(batch.x, stump.stride, stump.at, stump.factor, n_active, stump.grad)
-    kernels().move_weights(stump.w, stump.m, stump.v, stump.grad, stump.stride, rate, lift)
+    if stump.together:
+        step_together(stump, rate, lift)
+    else:
+        kernels().move_weights(stump.w, stump.m, stump.v, stump.grad, stump.stride, rate, lift)
     kernels().move_weights(&stump.bias, &stump.bias_m, &stump.bias_v, &bias_grad, 1, rate, lift)
     kernels().move_weights(stump.theta, stump.theta_m, stump.theta_v, stump.hits, 2 * n_slots,
                            leaf_rate, lift)

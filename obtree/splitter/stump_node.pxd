@@ -12,6 +12,7 @@ from obtree.splitter.stump cimport Batch
 
 cdef enum:
     HALF = -1                 # of the columns, unless they are few
+    MANY_COLUMNS = 128
 
 
 cdef class StumpNode:
@@ -29,6 +30,7 @@ cdef class StumpNode:
     cdef X_t* origin                  # (n_used)
     cdef float* mean                  # (n_used)
     cdef float* scale                 # (n_used)
+    cdef bint is_wide                 # classes, seen through more than MANY_COLUMNS
     cdef double binary_share          # of the spread, in columns with two values
     cdef idx_t* first                 # (n_outputs + 1) slots of each output
     # Scratch.
@@ -62,6 +64,7 @@ cdef class StumpNode:
     # Whether the node has columns to work with; `used` and what follows it are then known.
     # The column `kept` is looked at in any case, unless values are missing.
     cdef bint measure(self, const NodeTask* task, feature_t kept, RandState* rng) noexcept nogil
+    cdef void _find_scales(self, double mean) noexcept nogil
     cdef void _draw_rows(self, const NodeTask* task, RandState* rng) noexcept nogil
     cdef idx_t _draw_columns(self, idx_t n_complete, feature_t kept, RandState* rng) noexcept nogil
     # Prepare the rows of the measured node, in random order unless they make one batch.

@@ -3,9 +3,10 @@
 The node's mean is subtracted and columns are divided so that the mean squared length of a
 row is 1: bound, radius and step of CO2 then mean the same in every node, on data of any
 scale. For classes one number divides all columns, which leaves columns that hardly vary,
-such as the rim of an image, as small as they are; for numbers to predict each column has
-its own. Columns that are constant in the node, or that one of its rows lacks, are
-left out. Numbers to predict are standardised in the node.
+such as the rim of an image, as small as they are; where there are many, they are also divided
+by the square root of their standard deviation, which leaves them less small. For numbers
+to predict each column has its own. Columns that are constant in the node, or that one of its
+rows lacks, are left out. Numbers to predict are standardised in the node.
 
 A node may be looked at through some of its columns, and some of its rows, drawn at random:
 other ones in each tree, which makes the trees of a forest differ. Rows are shuffled once and
@@ -33,6 +34,8 @@ cdef enum:
     MAX_KEPT = 4194304        # cells of centred rows that are kept
     MIN_COLUMNS = 16          # that are never divided
     SPARSE_LIMIT = 536870912  # cells: 2 GiB
+
+cdef double LEAST_SPREAD = 0.01  # of a column's variance, in means of them
 
 
 cdef class StumpNode:
@@ -163,12 +166,26 @@ cdef class StumpNode:
         if self.n_used == 0:
             return False
         self.binary_share = binary / (spread if self.is_class else self.n_used)
-        for k in range(self.n_used):
-            if not self.is_class:
-                spread = self._sums[k] * self.n_used
-            self.scale[k] = <float>(1.0 / sqrt(spread))
+        self.is_wide = self.is_class and self.n_used > MANY_COLUMNS
+        self._find_scales(spread / self.n_used)
         self.stride = (self.n_used + LANES - 1) // LANES * LANES
         return True
+
+    cdef void _find_scales(self, double mean) noexcept nogil:
+        """What multiplies each column; `mean` is that of the columns' variances."""
+        cdef double length = 0.0
+        cdef idx_t k
+        for k in range(self.n_used):
+            if self.is_wide:
+                self._squares[k] = 1.0 / sqrt(sqrt(self._sums[k] / mean + LEAST_SPREAD))
+                length += self._sums[k] * self._squares[k] * self._squares[k]
+            elif self.is_class:
+                self.scale[k] = <float>(1.0 / sqrt(mean * self.n_used))
+            else:
+                self.scale[k] = <float>(1.0 / sqrt(self._sums[k] * self.n_used))
+        if self.is_wide:
+            for k in range(self.n_used):
+                self.scale[k] = <float>(self._squares[k] / sqrt(length))
 
     cdef void load(self, RandState* rng, idx_t batch_size) noexcept nogil:
         cdef const NodeTask* task = self._task

@@ -1,4 +1,4 @@
-"""Doors to the kernels of a moving stump, and to the stump itself."""
+"""Doors to the kernels of a moving stump, to the stump itself and to its descent."""
 
 import numpy as np
 
@@ -6,9 +6,15 @@ from libc.stdint cimport int32_t
 
 from obtree.core.dispatch cimport kernels
 from obtree.core.memory cimport Workspace
-from obtree.core.types cimport idx_t
+from obtree.core.random cimport RandState, seed_state
+from obtree.core.types cimport idx_t, row_t, w_t
+from obtree.criterion.base cimport Criterion
+from obtree.data.dataset cimport Dataset
 from obtree.splitter cimport stump as stumps
+from obtree.splitter.base cimport NodeTask
 from obtree.splitter.stump cimport Batch, Stump, StumpLoss
+from obtree.splitter.stump_descent cimport JUDGED_ROWS, DescentPlan, StumpDescent, StumpStart
+from obtree.splitter.stump_node cimport StumpNode
 
 
 def pad_rows(X):
@@ -96,6 +102,8 @@ cdef class StumpProbe:
         Integers: classes 0, 1, ... of each output. Floats: numbers.
     weight : ndarray of shape (n,)
     nu : float
+    together : bool, default=False
+        Whether the weights have one second moment.
     """
 
     cdef Stump _stump
@@ -105,7 +113,7 @@ cdef class StumpProbe:
     cdef object _kept
     cdef idx_t _n_columns
 
-    def __init__(self, X, y, weight, nu):
+    def __init__(self, X, y, weight, nu, *, bint together=False):
         x = pad_rows(X)
         self._n_columns = np.shape(X)[1]
         cdef const float[:, ::1] rows = x
@@ -113,6 +121,7 @@ cdef class StumpProbe:
         cdef const float[::1] weights = w
         self._workspace = Workspace()
         self._stump.is_class = np.asarray(y).dtype.kind == "i"
+        self._stump.together = together
         self._stump.n_outputs = y.shape[1]
         sizes = y.max(axis=0) + 1 if self._stump.is_class else np.ones(y.shape[1])
         starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.intp)
@@ -130,6 +139,7 @@ cdef class StumpProbe:
         self._kept = x, w, starts, targets
         self._stump.first = &first[0]
         self._stump.stride = x.shape[1]
+        self._stump.n_columns = self._n_columns
         self._stump.nu = nu
         stumps.take_stump(&self._stump, self._workspace, x.shape[1], starts[-1], len(x))
         self._counts = <double*>self._workspace.take(2 * (starts[-1] + 1), sizeof(double))
@@ -181,3 +191,81 @@ cdef class StumpProbe:
         cdef StumpLoss sums
         sums.weight = sums.surrogate = sums.loss = 0.0
         stumps.move_stump(&self._stump, &self._batch, rate, leaf_rate, &sums)
+
+
+def descend(Dataset dataset, Criterion criterion, weight, *, idx_t column, double threshold,
+            double nu, double rate, idx_t n_epochs, idx_t min_steps, idx_t batch_size, int seed):
+    """Descend from an axis split of all rows, as CO2 does.
+
+    Returns
+    -------
+    dict
+        "accepted": the bounds that were accepted, the start's first; "before" and "after": the
+        bound where it began, and where it ended, judged anew; "rows", "targets", "weight",
+        "plane" and "leaves" in the end: rows as the stump sees them, those that are judged.
+    """
+    cdef const w_t[::1] weights = np.ascontiguousarray(weight, dtype=np.float64)
+    cdef row_t[::1] rows = np.arange(dataset.n_samples, dtype=np.int32)
+    cdef idx_t max_batch = min(dataset.n_samples, max(<idx_t>JUDGED_ROWS, batch_size))
+    cdef double[::1] trace = np.empty(10_000)
+    cdef Workspace workspace = Workspace()
+    cdef StumpNode node = StumpNode()
+    cdef StumpDescent descent = StumpDescent()
+    cdef Stump stump
+    cdef NodeTask task
+    cdef StumpStart at
+    cdef DescentPlan plan
+    cdef RandState rng
+    cdef Batch batch
+    cdef volatile int stop = 0
+    cdef idx_t p, k
+    seed_state(&rng, seed, 0)
+    node.bind(&dataset.view, criterion, workspace, max_batch, dataset.n_samples,
+              dataset.n_features)
+    stumps.take_stump(&stump, workspace, node.max_stride, node.max_slots, max_batch)
+    descent.bind(workspace, node.max_stride, node.max_slots)
+    descent.trace = &trace[0]
+    descent.max_trace = trace.shape[0]
+    task.rows = &rows[0]
+    task.n = rows.shape[0]
+    task.weight = &weights[0]
+    if not node.measure(&task, <int32_t>column, &rng) or column >= node.n_used:
+        return None
+    node.load(&rng, batch_size)
+    at.column = column
+    at.threshold = threshold
+    at.nu = nu
+    at.length = 0.8 * nu ** 0.5
+    at.shorten = True
+    plan.rate = rate
+    plan.n_epochs = n_epochs
+    plan.min_steps = min_steps
+    plan.batch_size = batch_size
+    plan.settle = True
+    descent.start(&stump, node, &at)
+    before = _judge(&stump, node)
+    descent.run(&stump, node, &plan, <const volatile int*>&stop)
+    node.take_batch(0, min(node.n, <idx_t>JUDGED_ROWS), &batch)
+    n_slots = stump.first[stump.n_outputs]
+    return {
+        "accepted": np.array(trace[:descent.n_trace]),
+        "before": before,
+        "after": _judge(&stump, node),
+        "rows": np.array([[batch.x[p * node.stride + k] for k in range(node.n_used)]
+                          for p in range(batch.n)]),
+        "targets": np.array([batch.slot[p] if node.is_class else batch.y[p]
+                             for p in range(batch.n)]),
+        "weight": np.array([batch.weight[p] for p in range(batch.n)]),
+        "plane": (np.array([stump.w[k] for k in range(node.n_used)]), stump.bias),
+        "leaves": np.array([stump.theta[k] for k in range(2 * n_slots)]).reshape(2, -1),
+    }
+
+
+cdef double _judge(Stump* stump, StumpNode node) noexcept:
+    """The mean bound of the node's rows, as far as they are judged."""
+    cdef StumpLoss sums
+    cdef Batch batch
+    sums.weight = sums.surrogate = sums.loss = 0.0
+    node.take_batch(0, min(node.n, <idx_t>JUDGED_ROWS), &batch)
+    stumps.judge_batch(stump, &batch, &sums)
+    return sums.surrogate / sums.weight

@@ -132,17 +132,18 @@ typedef struct {
     /* Best entropy cut of one output when all weights are whole numbers: between different
      * keys of sorted words (key << 32 | p), with packed[p] as in fill_counts, or between
      * bins, which are cleared; the rest as in sweep_gini. IN xlogx: x log x of every whole
-     * number up to `weight`. A side of a cut between words has at least min_rows rows. */
+     * number up to `weight`; inside: their sum over the totals. A side of a cut between
+     * words has at least min_rows rows. */
     void (*sweep_entropy_words)(const uint64_t *words, ptrdiff_t n, const uint32_t *packed,
                                 const uint32_t *total, uint32_t *left, ptrdiff_t n_slots,
-                                const double *xlogx, uint32_t weight, ptrdiff_t min_rows,
-                                double min_weight, double margin, double *score,
-                                uint32_t *low_key, uint32_t *high_key);
+                                const double *xlogx, double inside, uint32_t weight,
+                                ptrdiff_t min_rows, double min_weight, double margin,
+                                double *score, uint32_t *low_key, uint32_t *high_key);
     ptrdiff_t (*sweep_entropy_counts)(uint32_t *bins, ptrdiff_t n_bins, ptrdiff_t n_slots,
                                       const uint32_t *total, uint32_t *left,
-                                      const double *xlogx, uint32_t weight, double min_weight,
-                                      double margin, double *score, uint32_t *low_key,
-                                      uint32_t *high_key);
+                                      const double *xlogx, double inside, uint32_t weight,
+                                      double min_weight, double margin, double *score,
+                                      uint32_t *low_key, uint32_t *high_key);
 
     /* words[p] = (codes[p] - low) << 32 | p, sorted ascending. `high` - `low` bounds the keys.
      * `spare` holds n words of scratch. */
@@ -161,8 +162,8 @@ typedef struct {
                          const int32_t *rows, ptrdiff_t n, double *out);
 
     /* keys[p] = offset + sum over k of factor[k] * table[k][code of row rows[p] in codes[k]],
-     * never negative; consecutive codes stand `stride` bytes apart. The smallest and largest
-     * key go to *low, *high. */
+     * never negative; table NULL: factor[k] * code. Consecutive codes stand `stride` bytes
+     * apart. The smallest and largest key go to *low, *high. */
     void (*add_tables)(const uint8_t *const *codes, ptrdiff_t stride,
                        const int32_t *const *table, const int32_t *factor, ptrdiff_t n_terms,
                        int32_t offset, const int32_t *rows, ptrdiff_t n, uint32_t *keys,

@@ -1,0 +1,134 @@
+"""Epochs of gradient steps on a stump's bound.
+
+Steps are made on batches, so that the bound of the node's rows may rise for a while. A stump
+that is to settle is looked at before the first epoch and after each one, or after some
+steps where epochs are short; what lies lower than all before is accepted, and there it
+ends: over accepted epochs the bound falls. Other stumps are judged by what the batches of an
+epoch had on the way, and go on to the end, since among few columns that makes better forests.
+
+The step is halved after two looks that brought nothing; when that has happened often
+enough to matter no more, it is time to stop.
+"""
+
+from libc.math cimport INFINITY
+from libc.string cimport memcpy
+
+from obtree.core.memory cimport Workspace
+from obtree.core.types cimport idx_t
+from obtree.splitter.stump cimport (
+    Batch,
+    Stump,
+    StumpLoss,
+    fit_leaves,
+    judge_batch,
+    move_stump,
+    reset_stump,
+    shorten_stump,
+)
+from obtree.splitter.stump_node cimport StumpNode
+
+cdef enum:
+    LOOK_STEPS = 8            # least steps between two looks at the bound
+    MAX_HALVINGS = 4          # of the step
+
+cdef double LEAF_RATE = 0.1
+cdef double LEAST_LENGTH = 0.1   # share of its weights that a start is shortened to
+
+
+cdef class StumpDescent:
+
+    cdef int bind(self, Workspace workspace, idx_t max_stride, idx_t max_slots) except -1:
+        self.w = <float*>workspace.take(max_stride, sizeof(float))
+        self.theta = <float*>workspace.take(2 * max_slots, sizeof(float))
+        self._counts = <double*>workspace.take(2 * (max_slots + 1), sizeof(double))
+        self.trace = NULL
+        self.n_trace = self.max_trace = 0
+        return 0
+
+    cdef void start(self, Stump* stump, StumpNode node, const StumpStart* at) noexcept nogil:
+        cdef idx_t k = at.column
+        cdef Batch batch
+        stump.n_outputs = node.n_outputs
+        stump.is_class = node.is_class
+        stump.together = node.is_wide
+        stump.first = node.first
+        stump.stride = node.stride
+        stump.n_columns = node.n_used
+        stump.nu = <float>at.nu
+        reset_stump(stump)
+        stump.w[k] = <float>at.length
+        stump.bias = <float>(
+            at.length * ((at.threshold - node.origin[k]) - node.mean[k]) * node.scale[k]
+        )
+        node.take_batch(0, min(node.n, <idx_t>JUDGED_ROWS), &batch)
+        fit_leaves(stump, &batch, self._counts)
+        if at.shorten:
+            shorten_stump(stump, &batch, <float>LEAST_LENGTH)
+
+    cdef bint _look(self, Stump* stump, StumpNode node) noexcept nogil:
+        """Accept the stump if its bound is lower than all before."""
+        cdef idx_t n_slots = stump.first[stump.n_outputs]
+        cdef StumpLoss sums
+        cdef Batch batch
+        cdef double bound
+        sums.weight = sums.surrogate = sums.loss = 0.0
+        node.take_batch(0, min(node.n, <idx_t>JUDGED_ROWS), &batch)
+        judge_batch(stump, &batch, &sums)
+        bound = sums.surrogate / sums.weight
+        if not bound < self.bound:
+            return False
+        self.bound = bound
+        self.bias = stump.bias
+        memcpy(self.w, stump.w, stump.stride * sizeof(float))
+        memcpy(self.theta, stump.theta, 2 * n_slots * sizeof(float))
+        if self.n_trace < self.max_trace:
+            self.trace[self.n_trace] = bound
+            self.n_trace += 1
+        return True
+
+    cdef void _restore(self, Stump* stump) noexcept nogil:
+        """Return to what was accepted last."""
+        stump.bias = self.bias
+        memcpy(stump.w, self.w, stump.stride * sizeof(float))
+        memcpy(stump.theta, self.theta, 2 * stump.first[stump.n_outputs] * sizeof(float))
+
+    cdef void run(self, Stump* stump, StumpNode node, const DescentPlan* plan,
+                  const volatile int* stop) noexcept nogil:
+        cdef idx_t n = node.n
+        cdef idx_t n_batches = (n + plan.batch_size - 1) // plan.batch_size
+        cdef idx_t n_epochs = max(plan.n_epochs, (plan.min_steps + n_batches - 1) // n_batches)
+        cdef idx_t patience = LOOK_STEPS if n_batches == 1 else 1
+        cdef idx_t epoch, b, n_bad = 0, n_halved = 0
+        cdef double rate = plan.rate
+        cdef bint better
+        cdef StumpLoss sums
+        cdef Batch batch
+        sums.weight = sums.surrogate = sums.loss = 0.0
+        self.bound = INFINITY
+        self.n_trace = 0
+        if plan.settle:
+            patience = (LOOK_STEPS + n_batches - 1) // n_batches
+            self._look(stump, node)
+        for epoch in range(1, n_epochs + 1):
+            if stop[0]:
+                return
+            for b in range(n_batches):
+                node.take_batch(b * n // n_batches, (b + 1) * n // n_batches, &batch)
+                move_stump(stump, &batch, <float>rate, <float>LEAF_RATE, &sums)
+            if epoch % patience != 0 and not (plan.settle and epoch == n_epochs):
+                continue
+            if plan.settle:
+                better = self._look(stump, node)
+            else:
+                better = sums.surrogate / sums.weight < self.bound
+                self.bound = min(self.bound, sums.surrogate / sums.weight)
+            sums.weight = sums.surrogate = sums.loss = 0.0
+            n_bad = 0 if better else n_bad + 1
+            if n_bad == 2:
+                rate *= 0.5
+                n_bad = 0
+                n_halved += 1
+                if n_halved == MAX_HALVINGS:
+                    break
+        if plan.settle and self.bound < INFINITY:
+            self._restore(stump)
