@@ -141,6 +141,13 @@ cdef extern from "simd/kernels.h":
                               float decay) noexcept nogil
         void (*guess_rows)(const float* x, Py_ssize_t n_columns, const int32_t* rows,
                            Py_ssize_t n, const float* w, double* out) noexcept nogil
+        void (*guess_bytes)(const uint8_t* x, Py_ssize_t n_columns, const int32_t* rows,
+                            Py_ssize_t n, const float* w, double* out) noexcept nogil
+        void (*add_bytes)(const uint8_t* x, Py_ssize_t n_columns, const int32_t* rows,
+                          const float* factor, Py_ssize_t n, float* out) noexcept nogil
+        void (*scale_bytes)(const uint8_t* x, Py_ssize_t n, const float* origin,
+                            const float* scale, float* out) noexcept nogil
+        int32_t (*pack_bytes)(const float* x, Py_ssize_t n, uint8_t* out) noexcept nogil
         void (*traverse_narrow)(const NarrowNode* nodes, const uint32_t* x, Py_ssize_t n_rows,
                                 Py_ssize_t n_features, int32_t shift, uint32_t mask,
                                 int32_t n_sure, int32_t has_missing, uint32_t* found,

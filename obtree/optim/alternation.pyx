@@ -24,12 +24,12 @@ from obtree.optim.node_fit cimport NodeFit
 from obtree.optim.sides cimport find_sides, is_dense, lay_out
 from obtree.optim.units cimport Units
 
-cdef enum:
-    NODE_EPOCHS = 4           # passes over the rows that care, in small steps
-    LEAF_EPOCHS = 2
+import os
+cdef idx_t NODE_EPOCHS = int(os.environ.get("NE", 4))
+cdef idx_t LEAF_EPOCHS = 2
 
-cdef double NODE_RATE = 0.03  # of small steps
-cdef double LEAF_RATE = 0.01
+cdef double NODE_RATE = float(os.environ.get("NR", 0.03))
+cdef double LEAF_RATE = float(os.environ.get("LR", 0.01))
 
 
 cdef class Worker:
@@ -247,7 +247,7 @@ cdef class Alternation:
             for p in range(start, end):
                 self.projection[p] = 0.0
         elif is_dense(self.units, &fit.plane):
-            find_sides(self.problem, &fit.plane, fit.dense,
+            find_sides(self.units, &fit.plane, fit.dense,
                        lay_out(self.units, &fit.plane, fit.dense), self.rows + start,
                        end - start, self.projection + start)
         else:

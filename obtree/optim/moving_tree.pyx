@@ -182,7 +182,7 @@ cdef class MovingTree:
     cdef void project(self, node_t node, const row_t* rows, idx_t n, double* out) noexcept nogil:
         """Numbers on the sides of n rows: their projections, or nearly so (OUT n)."""
         if self.dense[node] != NULL and n > 0:
-            find_sides(self.problem, &self.plane[node], self.dense[node], self.error[node], rows,
+            find_sides(self.units, &self.plane[node], self.dense[node], self.error[node], rows,
                        n, out)
             return
         if self.plane[node].n_terms == 0:

@@ -54,6 +54,10 @@ cdef class NodeFit:
         self.block = <float*>memory.take(BATCH * stride, sizeof(float))
         self.score = <float*>memory.take(BATCH, sizeof(float))
         self.factor = <float*>memory.take(BATCH, sizeof(float))
+        self.sums = <double*>memory.take(BATCH, sizeof(double))
+        self.at = <int32_t*>memory.take(BATCH, sizeof(int32_t))
+        for k in range(BATCH):
+            self.at[k] = <int32_t>k
         if self.by_newton:
             take_scatter(&self.scatter, p, memory)
             self.step = <double*>memory.take(p, sizeof(double))
@@ -125,6 +129,37 @@ cdef class NodeFit:
 
     # ---- small steps -----------------------------------------------------------------
 
+    cdef void _score(self, const row_t* rows, idx_t n) noexcept nogil:
+        """Sums of the rows, without the bias; they are at hand for _pull then."""
+        cdef Columns* c = self.columns
+        cdef idx_t k
+        cdef double offset = 0.0
+        if self.units.bytes == NULL:
+            self.units.lift(c, rows, n, self.block)
+            kernels().dot_rows(self.block, c.stride, n, self.w, self.score)
+            return
+        # Bytes stay as they are: it is the weights that are brought to their units.
+        for k in range(c.n):
+            self.dense[k] = self.w[k] * c.scale[k]
+            offset += self.dense[k] * c.origin[k]
+        self.units.guess(rows, n, self.dense, self.sums)
+        for k in range(n):
+            self.score[k] = <float>(self.sums[k] - offset)
+
+    cdef void _pull(self, const row_t* rows, idx_t n, double slope) noexcept nogil:
+        """The rows' factors, whose sum is `slope`, times the rows: self.gradient."""
+        cdef Columns* c = self.columns
+        cdef idx_t k
+        cdef float total = <float>slope
+        if self.units.bytes == NULL:
+            kernels().add_rows(self.block, c.stride, self.at, self.factor, n, self.gradient)
+            return
+        kernels().add_bytes(self.units.bytes, c.n, rows, self.factor, n, self.gradient)
+        for k in range(c.n):
+            self.gradient[k] = (self.gradient[k] - total * c.origin[k]) * c.scale[k]
+        for k in range(c.n, c.stride):
+            self.gradient[k] = 0.0
+
     cdef void _descend(self, row_t* care, double* gain, idx_t n, RandState* rng) noexcept nogil:
         """Proximal AdaGrad on batches of rows in random order."""
         cdef Columns* c = self.columns
@@ -133,15 +168,12 @@ cdef class NodeFit:
         cdef idx_t _epoch, b, p, start, here, swap, n_steps = 0, n_averaged = 0
         cdef idx_t average_from = self.n_epochs * n_batches // 2
         cdef double weight = 0.0, score, share, bias_squares = 0.0, slope, bias_total = 0.0
-        cdef int32_t at[BATCH]
         cdef row_t row
         cdef float shrink
         for p in range(n):
             weight += fabs(gain[p])
         shrink = <float>(self.l1 / weight)
         weight /= n
-        for p in range(BATCH):
-            at[p] = <int32_t>p
         memset(self.squares, 0, c.stride * sizeof(float))
         memset(self.total, 0, c.stride * sizeof(float))
         # Swapping pointers, not rows, would not do: rows and gains go together.
@@ -157,8 +189,7 @@ cdef class NodeFit:
             for b in range(n_batches):
                 start = b * n // n_batches
                 here = (b + 1) * n // n_batches - start
-                self.units.lift(c, care + start, here, self.block)
-                kernels().dot_rows(self.block, c.stride, here, self.w, self.score)
+                self._score(care + start, here)
                 slope = 0.0
                 for p in range(here):
                     score = <double>self.score[p] + self.bias
@@ -167,7 +198,7 @@ cdef class NodeFit:
                              * fabs(gain[start + p]) / (weight * here))
                     self.factor[p] = <float>share
                     slope += share
-                kernels().add_rows(self.block, c.stride, at, self.factor, here, self.gradient)
+                self._pull(care + start, here, slope)
                 if n_steps == average_from:
                     memset(self.total, 0, c.stride * sizeof(float))
                 kernels().proximal_step(self.w, self.squares, self.total, self.gradient,

@@ -6,17 +6,15 @@
 
 from libc.math cimport fabs
 
-from obtree.core.dispatch cimport kernels
 from obtree.core.types cimport idx_t, row_t
 from obtree.data.hyperplane cimport Hyperplane, project_row
-from obtree.data.project cimport project_rows
-from obtree.optim.base cimport Problem
 from obtree.optim.units cimport Units
 
 
 cdef inline bint is_dense(Units units, const Hyperplane* plane) noexcept nogil:
     """Whether laying the plane out pays."""
-    return not units.has_missing and plane.n_terms >= 32 and 4 * plane.n_terms > units.n_features
+    return (not units.has_missing and plane.n_terms >= 32
+            and (4 * plane.n_terms > units.n_features or units.bytes != NULL))
 
 
 cdef inline double lay_out(Units units, const Hyperplane* plane, float* dense) noexcept nogil:
@@ -33,13 +31,13 @@ cdef inline double lay_out(Units units, const Hyperplane* plane, float* dense) n
     return total * (units.n_features / 16.0 + 100.0) * 5.96e-8 + 1e-30 * units.n_features
 
 
-cdef inline void find_sides(Problem problem, const Hyperplane* plane, const float* dense,
+cdef inline void find_sides(Units units, const Hyperplane* plane, const float* dense,
                             double error, const row_t* rows, idx_t n,
                             double* out) noexcept nogil:
     """Numbers that are on the same side of the threshold as the rows' projections (OUT n)."""
     cdef idx_t p
-    kernels().guess_rows(problem.x, problem.n_features, rows, n, dense, out)
+    units.guess(rows, n, dense, out)
     for p in range(n):
         if not fabs(out[p] - plane.threshold) > error:
             out[p] = project_row(plane.feature, plane.weight, plane.n_terms,
-                                 problem.x + rows[p] * problem.n_features, 1)
+                                 units.x + rows[p] * units.n_features, 1)

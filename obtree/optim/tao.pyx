@@ -78,6 +78,7 @@ cdef class TAO(Optimiser):
     cdef readonly idx_t max_depth
     cdef readonly idx_t min_samples_leaf
     cdef Units units
+    cdef list _shared
 
     def __init__(self, *, leaf="constant", l1=0.01, ridge=1.0, n_iter=5, tol=1e-4,
                  n_iter_no_change=5, max_depth=8, min_samples_leaf=1):
@@ -99,10 +100,19 @@ cdef class TAO(Optimiser):
         self.n_iter_no_change = n_iter_no_change
         self.max_depth = max_depth
         self.min_samples_leaf = min_samples_leaf
+        self._shared = []
+
+    def clone(self):
+        """A new optimiser with the same parameters; clones share the units of a problem."""
+        cdef TAO other = Optimiser.clone(self)
+        other._shared = self._shared
+        return other
 
     cdef int bind(self, Problem problem, const volatile int* stop) except -1:
         Optimiser.bind(self, problem, stop)
-        self.units = Units(problem, problem.n_features > MAX_NEWTON_FEATURES)
+        if not self._shared or self._shared[0] is not problem:
+            self._shared[:] = [problem, Units(problem, problem.n_features > MAX_NEWTON_FEATURES)]
+        self.units = self._shared[1]
         return 0
 
     cdef object optimise(self, object tree, uint32_t seed, int n_threads):

@@ -44,6 +44,24 @@ typedef float vec4f __attribute__((vector_size(16)));
                       (double)(x)[(at)[3]]}
 #define OBTREE_UNROLL8 _Pragma("GCC unroll 8")
 
+#ifdef __AVX2__
+#include <immintrin.h>
+
+/* Compilers need to be told of the instruction that does this. */
+#define OBTREE_LOAD_BYTES8(vector, from)                                                         \
+    (vector) = (vec8f)_mm256_cvtepi32_ps(                                                        \
+        _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)(const void *)(from))))
+#else
+typedef uint8_t vec8b __attribute__((vector_size(8)));
+
+#define OBTREE_LOAD_BYTES8(vector, from)                                                         \
+    do {                                                                                         \
+        vec8b bytes_;                                                                            \
+        memcpy(&bytes_, (from), sizeof(bytes_));                                                 \
+        (vector) = __builtin_convertvector(__builtin_convertvector(bytes_, vec8i), vec8f);       \
+    } while (0)
+#endif
+
 #else
 
 typedef struct {
@@ -84,6 +102,9 @@ typedef struct {
 #define OBTREE_GATHER4(vector, x, at)                                                            \
     for (int k_ = 0; k_ < 4; ++k_)                                                               \
     (vector).lane[k_] = (double)(x)[(at)[k_]]
+#define OBTREE_LOAD_BYTES8(vector, from)                                                         \
+    for (int k_ = 0; k_ < 8; ++k_)                                                               \
+    (vector).lane[k_] = (float)(from)[k_]
 #define OBTREE_UNROLL8
 
 #endif
