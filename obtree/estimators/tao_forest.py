@@ -42,9 +42,11 @@ class TAOForestClassifier(ClassificationTask, BaseTAOForest):
     max_depth : int, default=None
         Greatest depth of the start; None grows until leaves are pure or too small, and cannot
         be combined with ``init="random"``.
-    min_samples_leaf : int or float, default=1
-        Rows each leaf of the start needs; a float is a fraction of the rows. Leaves may become
-        smaller while the tree is optimised; those that lose all rows are pruned.
+    min_samples_leaf : int, float or "auto", default="auto"
+        Rows each leaf of the start needs; a float is a fraction of the rows, and "auto" a third
+        of the root of the number of features, if there are a hundred times as many rows: planes
+        of many features fit a few rows by chance. Leaves may become smaller while the tree is
+        optimised; those that lose all rows are pruned.
     min_weight_fraction_leaf : float, default=0.0
         Fraction of the total weight each leaf of a start that is grown needs.
     max_features : int, float, {"sqrt", "log2"} or None, default="sqrt"
@@ -120,7 +122,7 @@ class TAOForestClassifier(ClassificationTask, BaseTAOForest):
         init="random_oblique",
         leaf="constant",
         max_depth=None,
-        min_samples_leaf=1,
+        min_samples_leaf="auto",
         min_weight_fraction_leaf=0.0,
         max_features="sqrt",
         l1=0.01,
@@ -176,9 +178,11 @@ class TAOForestRegressor(RegressionTask, BaseTAOForest):
     max_depth : int, default=10
         Greatest depth of the start; None grows until leaves are pure or too small, and cannot
         be combined with ``init="random"``.
-    min_samples_leaf : int or float, default=5
-        Rows each leaf of the start needs; a float is a fraction of the rows. Leaves may become
-        smaller while the tree is optimised; those that lose all rows are pruned.
+    min_samples_leaf : int, float or "auto", default=5
+        Rows each leaf of the start needs; a float is a fraction of the rows, and "auto" a third
+        of the root of the number of features, if there are a hundred times as many rows: planes
+        of many features fit a few rows by chance. Leaves may become smaller while the tree is
+        optimised; those that lose all rows are pruned.
     min_weight_fraction_leaf : float, default=0.0
         Fraction of the total weight each leaf of a start that is grown needs.
     max_features : int, float, {"sqrt", "log2"} or None, default="sqrt"

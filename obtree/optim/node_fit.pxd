@@ -7,6 +7,7 @@ from obtree.core.random cimport RandState
 from obtree.core.types cimport feature_t, idx_t, row_t, w_t
 from obtree.data.hyperplane cimport Hyperplane
 from obtree.data.scatter cimport Scatter
+from obtree.optim.sides cimport Layout
 from obtree.optim.units cimport Columns, Units
 
 
@@ -38,7 +39,7 @@ cdef class NodeFit:
     # What write_plane fills.
     cdef Hyperplane plane
     cdef double penalty
-    cdef float* dense                 # (n_features) scratch, see sides.pxd
+    cdef Layout layout                # scratch
 
     cdef bint fit(self, const Hyperplane* start, const row_t* rows, idx_t n_rows,
                   row_t* care, double* gain, idx_t n, RandState* rng) noexcept nogil

@@ -1,7 +1,7 @@
 """Tree alternating optimisation (Carreira-Perpinan and Zharmagambetov, 2020).
 
-The shape of the tree is given; its planes and leaves are fitted in turn, level after level from
-the root, each node with all others held fixed. A row that reaches a decision node is
+The shape of the tree is given; its planes and leaves are fitted in turn, level after level,
+each node with all others held fixed. A row that reaches a decision node is
 led down both sides, and if they cost it differently it *cares*: it becomes a row of a
 logistic regression that says which side is the better one, weighted by the difference. All
 other rows are left out. Nodes of one level have no rows in common and do not depend on
@@ -121,14 +121,17 @@ cdef class TAO(Optimiser):
         cdef Alternation state
         cdef idx_t iteration, n_bad = 0
         cdef int sureness = 0
+        cdef bint upwards = False
         cdef bint has_validation = problem.n_rows > problem.n_train
         cdef double error, before, after, lowest = INFINITY
         if tree is None:
             # Random planes know nothing, so the first fit is to forget them.
             sureness = -6
+            # Linear leaves serve most rows best where they are already.
+            upwards = self.leaf == "constant"
             tree = draw_tree(problem, self.units, self.max_depth, self.min_samples_leaf, seed)
         state = Alternation(problem, self.units, tree, self.leaf == "linear", self.l1,
-                            self.ridge, seed, n_threads, sureness)
+                            self.ridge, seed, n_threads, sureness, upwards)
         state.stop = self.stop
         after = state.measure()
         objective = [after]
@@ -158,7 +161,8 @@ cdef class TAO(Optimiser):
 
     cdef object _collect(self, Alternation state):
         """The tree as it is now, dead branches dropped."""
-        nodes, origin = finish_nodes(self.problem, state.tree.to_arrays())
+        leaf = None if self.problem.has_missing else state.list_leaves()
+        nodes, origin = finish_nodes(self.problem, state.tree.to_arrays(), leaf=leaf)
         models = state.leaves.to_arrays()
         if models and len(models["leaf_feature"]):
             nodes |= choose_leaf_models(models, origin)

@@ -21,6 +21,7 @@ cdef class Units:
     # The rows as bytes, where weights are moved in small steps and values allow it; or NULL.
     cdef const uint8_t* bytes         # (n_rows * n_features)
     cdef object _bytes                # the array behind it
+    cdef double largest_sum           # of a row of bytes; at least 1
     cdef idx_t n_features
     cdef bint has_missing
     cdef double* origin               # (n_features)

@@ -40,6 +40,31 @@ static void guess_bytes(const uint8_t *restrict x, ptrdiff_t n_columns,
     }
 }
 
+/* Sums of whole rows with whole weights, exact. */
+static void sum_bytes(const uint8_t *restrict x, ptrdiff_t n_columns,
+                      const int32_t *restrict rows, ptrdiff_t n, const int16_t *restrict w,
+                      double *restrict out)
+{
+    for (ptrdiff_t p = 0; p < n; ++p) {
+        const uint8_t *row = x + rows[p] * n_columns;
+        ptrdiff_t k = 0;
+        int32_t sum = 0;
+        if (p + 4 < n) {
+            const uint8_t *next = x + rows[p + 4] * n_columns;
+            for (ptrdiff_t line = 0; line < 1024 && line < n_columns; line += 64) {
+                OBTREE_PREFETCH(next + line);
+            }
+        }
+#ifdef OBTREE_SUM_BYTES32
+        OBTREE_SUM_BYTES32(sum, k, row, w, n_columns);
+#endif
+        for (; k < n_columns; ++k) {
+            sum += row[k] * w[k];
+        }
+        out[p] = (double)sum;
+    }
+}
+
 static void add_bytes(const uint8_t *restrict x, ptrdiff_t n_columns,
                       const int32_t *restrict rows, const float *restrict factor, ptrdiff_t n,
                       float *restrict out)
@@ -83,15 +108,19 @@ static void scale_bytes(const uint8_t *restrict x, ptrdiff_t n, const float *res
     }
 }
 
-static int32_t pack_bytes(const float *restrict x, ptrdiff_t n, uint8_t *restrict out)
+static int64_t pack_bytes(const float *restrict x, ptrdiff_t n, uint8_t *restrict out)
 {
     int32_t wrong = 0;
+    int64_t sum = 0;
     for (ptrdiff_t k = 0; k < n; ++k) {
-        /* Also NaN fails the first test; what is cast is then in range. */
+        /* NaN fails the test as well; what is cast is then in range. */
         const float cell = x[k] >= 0.0f && x[k] <= 255.0f ? x[k] : 0.0f;
         const int32_t whole = (int32_t)cell;
         wrong |= (float)whole != x[k];
         out[k] = (uint8_t)whole;
     }
-    return !wrong;
+    for (ptrdiff_t k = 0; k < n; ++k) {
+        sum += out[k];
+    }
+    return wrong ? -1 : sum;
 }

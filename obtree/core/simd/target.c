@@ -60,6 +60,7 @@ const obtree_kernels OBTREE_JOIN(obtree_kernels_, OBTREE_TARGET) = {
     .proximal_step = proximal_step,
     .guess_rows = guess_rows,
     .guess_bytes = guess_bytes,
+    .sum_bytes = sum_bytes,
     .add_bytes = add_bytes,
     .scale_bytes = scale_bytes,
     .pack_bytes = pack_bytes,
