@@ -11,7 +11,9 @@ from obtree.estimators.optimised import BaseOptimised, BaseOptimisedTree
 from obtree.estimators.params import check_choice, check_integer
 from obtree.estimators.task import ClassificationTask, RegressionTask
 from obtree.estimators.tree import ObliqueTreeClassifier, ObliqueTreeRegressor
+from obtree.optim.node_fit import MAX_NEWTON_FEATURES
 from obtree.optim.tao import TAO
+from obtree.splitter.registry import resolve_splitter
 
 RANDOM = "random"
 AUTO = "auto"
@@ -44,11 +46,21 @@ class BaseTAO(BaseOptimised):
     def _plan(self, X, y, sample_weight):
         """Let the starter check the data; choose how small the leaves of the start may be."""
         plan = super()._plan(X, y, sample_weight)
+        if self._chooses_start() and self.n_features_in_ > MAX_NEWTON_FEATURES:
+            plan = dataclasses.replace(plan, splitter=resolve_splitter("axis"))
         if not isinstance(self.min_samples_leaf, str):
             return plan
         size = self._choose_leaf_size(plan.n_rows)
         rule = dataclasses.replace(plan.rule, min_samples_leaf=size, min_samples_split=2 * size)
         return dataclasses.replace(plan, rule=rule)
+
+    def _chooses_start(self):
+        """Return whether the data say what trees start from."""
+        return isinstance(self.init, str) and self.init == AUTO
+
+    def _check_init(self):
+        """Return ``init`` as what the starter's ``splitter`` may be."""
+        return "random_oblique" if self._chooses_start() else super()._check_init()
 
     def _choose_leaf_size(self, n_rows):
         """Return the rows that a leaf needs before planes of all features are fitted to it."""

@@ -32,10 +32,11 @@ class TAOForestClassifier(ClassificationTask, BaseTAOForest):
     ----------
     n_estimators : int, default=30
         Number of trees.
-    init : str, Splitter, fitted tree or forest, or Tree, default="random_oblique"
+    init : str, Splitter, fitted tree or forest, or Tree, default="auto"
         What each tree starts from: "random" for a complete tree of random
         planes through the medians of their rows, the splitter that grows a tree greedily, or a
-        tree that is there already.
+        tree that is there already. "auto" grows it by "random_oblique", or by "axis" if there are
+        more than 128 features.
     leaf : {"constant", "linear"}, default="constant"
         What a leaf predicts: its heaviest class, or the class of the largest of several linear
         scores.
@@ -119,7 +120,7 @@ class TAOForestClassifier(ClassificationTask, BaseTAOForest):
         self,
         n_estimators=30,
         *,
-        init="random_oblique",
+        init="auto",
         leaf="constant",
         max_depth=None,
         min_samples_leaf="auto",

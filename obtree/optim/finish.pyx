@@ -71,6 +71,8 @@ cdef class Finisher:
         self.missing_left = np.ascontiguousarray(arrays["missing_go_left"], dtype=np.uint8)
         self.is_known = leaf is not None
         if self.is_known:
+            if len(leaf) != n:
+                raise ValueError(f"leaf has {len(leaf)} rows; expected {n}")
             self.leaf = leaf
         self.old_id = np.empty(n_nodes, dtype=np.int32)
         self.new_left = np.full(n_nodes, -1, dtype=np.int32)
