@@ -69,7 +69,7 @@ class TAOForestClassifier(ClassificationTask, BaseTAOForest):
         optimisation in any case.
     max_samples : int or float, default=None
         Rows drawn for each start; a float is a fraction of the rows.
-    combine : {"average", "product", "vote"}, default="average"
+    combine : {"average", "product", "vote"}, default="product"
         Mean of the trees' probabilities, their normalised product, or the share of trees that
         vote for a class.
     class_weight : dict or "balanced", default=None
@@ -133,7 +133,7 @@ class TAOForestClassifier(ClassificationTask, BaseTAOForest):
         n_iter_no_change=None,
         bootstrap=True,
         max_samples=None,
-        combine="average",
+        combine="product",
         class_weight=None,
         n_jobs=None,
         random_state=None,
