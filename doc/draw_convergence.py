@@ -1,8 +1,8 @@
-"""Draw how the objective of TAO trees falls, sweep by sweep, as a PNG file.
+"""Draw how the objectives of optimised trees fall, step by step, as PNG files.
 
     python doc/draw_convergence.py --folder pictures
 
-Needs nothing but NumPy, scikit-learn's digits and obtree. ``conf.py`` draws the picture when
+Needs nothing but NumPy, scikit-learn's digits and obtree. ``conf.py`` draws the pictures when
 the documentation is built.
 """
 
@@ -13,7 +13,7 @@ import numpy as np
 from draw_boundaries import COLOURS, write_png
 from sklearn.datasets import load_digits
 
-from obtree import TAOTreeClassifier
+from obtree import DisjunctiveTreeClassifier, NonGreedyTreeClassifier, TAOTreeClassifier
 
 WIDTH, HEIGHT, MARGIN = 560, 280, 14
 
@@ -53,22 +53,30 @@ def draw_convergence(folder):
     Parameters
     ----------
     folder : path-like
-        Where ``tao.png`` goes; made if need be.
+        Where ``tao.png``, ``nongreedy.png`` and ``disjunctive.png`` go; made if need be.
     """
     X, y = load_digits(return_X_y=True)
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    trees = [
-        TAOTreeClassifier(init="random", max_depth=5, n_iter=10, tol=0.0, random_state=0),
-        TAOTreeClassifier(init="axis", max_depth=5, n_iter=10, tol=0.0, random_state=0),
-    ]
-    draw_curves([tree.fit(X, y).objective_ for tree in trees], folder / "tao.png")
+    pictures = {
+        "tao": [
+            TAOTreeClassifier(init="random", max_depth=5, n_iter=10, tol=0.0, random_state=0),
+            TAOTreeClassifier(init="axis", max_depth=5, n_iter=10, tol=0.0, random_state=0),
+        ],
+        "nongreedy": [NonGreedyTreeClassifier(max_depth=depth, random_state=0) for depth in (4, 6)],
+        "disjunctive": [
+            DisjunctiveTreeClassifier(shared_weights=shared, random_state=0)
+            for shared in (False, True)
+        ],
+    }
+    for name, trees in pictures.items():
+        draw_curves([tree.fit(X, y).objective_ for tree in trees], folder / f"{name}.png")
 
 
 def main():
     """Draw where the command line says."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--folder", default="pictures", help="where to write the file")
+    parser.add_argument("--folder", default="pictures", help="where to write the files")
     draw_convergence(parser.parse_args().folder)
 
 

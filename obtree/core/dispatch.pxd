@@ -1,6 +1,6 @@
 # The table of innermost loops in use; see simd/kernels.h for what each does.
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
 cdef extern from "simd/kernels.h":
     ctypedef struct NarrowNode "obtree_narrow_node":
@@ -143,6 +143,15 @@ cdef extern from "simd/kernels.h":
                               float decay) noexcept nogil
         void (*guess_rows)(const float* x, Py_ssize_t n_columns, const int32_t* rows,
                            Py_ssize_t n, const float* w, double* out) noexcept nogil
+        void (*guess_bytes)(const uint8_t* x, Py_ssize_t n_columns, const int32_t* rows,
+                            Py_ssize_t n, const float* w, double* out) noexcept nogil
+        void (*sum_bytes)(const uint8_t* x, Py_ssize_t n_columns, const int32_t* rows,
+                          Py_ssize_t n, const int16_t* w, double* out) noexcept nogil
+        void (*add_bytes)(const uint8_t* x, Py_ssize_t n_columns, const int32_t* rows,
+                          const float* factor, Py_ssize_t n, float* out) noexcept nogil
+        void (*scale_bytes)(const uint8_t* x, Py_ssize_t n, const float* origin,
+                            const float* scale, float* out) noexcept nogil
+        int64_t (*pack_bytes)(const float* x, Py_ssize_t n, uint8_t* out) noexcept nogil
         void (*traverse_narrow)(const NarrowNode* nodes, const uint32_t* x, Py_ssize_t n_rows,
                                 Py_ssize_t n_features, int32_t shift, uint32_t mask,
                                 int32_t n_sure, int32_t has_missing, uint32_t* found,

@@ -1,17 +1,22 @@
 """Trees by alternating optimisation: TAOTreeClassifier, TAOTreeRegressor and tao_path."""
 
+import dataclasses
+
 import numpy as np
 import scipy.sparse as sp
 from joblib import effective_n_jobs
 from sklearn.base import clone
 
 from obtree.estimators.optimised import BaseOptimised, BaseOptimisedTree
-from obtree.estimators.params import check_integer
+from obtree.estimators.params import check_choice, check_integer
 from obtree.estimators.task import ClassificationTask, RegressionTask
 from obtree.estimators.tree import ObliqueTreeClassifier, ObliqueTreeRegressor
+from obtree.optim.node_fit import MAX_NEWTON_FEATURES
 from obtree.optim.tao import TAO
+from obtree.splitter.registry import resolve_splitter
 
 RANDOM = "random"
+AUTO = "auto"
 
 
 class BaseTAO(BaseOptimised):
@@ -32,7 +37,34 @@ class BaseTAO(BaseOptimised):
             )
             if hasattr(self, name)
         }
+        if isinstance(self.min_samples_leaf, str):
+            # Resolved when the number of features is known.
+            check_choice("min_samples_leaf", self.min_samples_leaf, (AUTO,))
+            params["min_samples_leaf"] = 1
         return self._starter_class(splitter=self._check_init(), **params)
+
+    def _plan(self, X, y, sample_weight):
+        """Let the starter check the data; choose how small the leaves of the start may be."""
+        plan = super()._plan(X, y, sample_weight)
+        if self._chooses_start() and self.n_features_in_ > MAX_NEWTON_FEATURES:
+            plan = dataclasses.replace(plan, splitter=resolve_splitter("axis"))
+        if not isinstance(self.min_samples_leaf, str):
+            return plan
+        size = self._choose_leaf_size(plan.n_rows)
+        rule = dataclasses.replace(plan.rule, min_samples_leaf=size, min_samples_split=2 * size)
+        return dataclasses.replace(plan, rule=rule)
+
+    def _chooses_start(self):
+        """Return whether the data say what trees start from."""
+        return isinstance(self.init, str) and self.init == AUTO
+
+    def _check_init(self):
+        """Return ``init`` as what the starter's ``splitter`` may be."""
+        return "random_oblique" if self._chooses_start() else super()._check_init()
+
+    def _choose_leaf_size(self, n_rows):
+        """Return the rows that a leaf needs before planes of all features are fitted to it."""
+        return max(1, min(round(self.n_features_in_**0.5 / 3.0), n_rows // 100))
 
     def _start_trees(self, plan, seeds):
         """Return one tree to start from for each seed, or None for a random one."""
@@ -55,7 +87,9 @@ class BaseTAO(BaseOptimised):
                 raise ValueError("init='random' needs max_depth, got None; expected an int")
             shape["max_depth"] = check_integer("max_depth", self.max_depth, 1, 24)
             size = self.min_samples_leaf
-            if isinstance(size, float):
+            if isinstance(size, str):
+                size = self._choose_leaf_size(problem.n_train)
+            elif isinstance(size, float):
                 size = max(1, int(-(-size * problem.n_train // 1)))
             shape["min_samples_leaf"] = size
         return TAO(
@@ -91,15 +125,16 @@ class TAOTreeClassifier(ClassificationTask, BaseTAO, BaseOptimisedTree):
     max_depth : int, default=8
         Greatest depth of the start; None grows until leaves are pure or too small, and cannot
         be combined with ``init="random"``.
-    min_samples_leaf : int or float, default=1
-        Rows each leaf of the start needs; a float is a fraction of the rows. Leaves may become
-        smaller while the tree is optimised; those that lose all rows are pruned.
+    min_samples_leaf : int, float or "auto", default=1
+        Rows each leaf of the start needs; a float is a fraction of the rows, and "auto" a third
+        of the root of the number of features, if there are a hundred times as many rows. Leaves
+        may become smaller while the tree is optimised; those that lose all rows are pruned.
     max_features : int, float, {"sqrt", "log2"} or None, default=None
         Candidates per node of a start that is grown.
     l1 : float, default=0.01
         Penalty on the sizes of the weights of all planes and linear leaves, for features of
         spread 1: the larger, the fewer features a node tests. A unit is one wrong training row.
-    n_iter : int, default=5
+    n_iter : int, default=6
         Greatest number of sweeps over the tree.
     tol : float, default=0.0001
         A sweep that lowers the objective by less than this share of it is the last.
@@ -160,7 +195,7 @@ class TAOTreeClassifier(ClassificationTask, BaseTAO, BaseOptimisedTree):
         min_samples_leaf=1,
         max_features=None,
         l1=0.01,
-        n_iter=5,
+        n_iter=6,
         tol=1e-4,
         validation_fraction=0.1,
         n_iter_no_change=None,
@@ -202,9 +237,10 @@ class TAOTreeRegressor(RegressionTask, BaseTAO, BaseOptimisedTree):
     max_depth : int, default=8
         Greatest depth of the start; None grows until leaves are pure or too small, and cannot
         be combined with ``init="random"``.
-    min_samples_leaf : int or float, default=5
-        Rows each leaf of the start needs; a float is a fraction of the rows. Leaves may become
-        smaller while the tree is optimised; those that lose all rows are pruned.
+    min_samples_leaf : int, float or "auto", default=5
+        Rows each leaf of the start needs; a float is a fraction of the rows, and "auto" a third
+        of the root of the number of features, if there are a hundred times as many rows. Leaves
+        may become smaller while the tree is optimised; those that lose all rows are pruned.
     max_features : int, float, {"sqrt", "log2"} or None, default=None
         Candidates per node of a start that is grown.
     l1 : float, default=0.01

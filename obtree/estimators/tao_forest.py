@@ -32,19 +32,22 @@ class TAOForestClassifier(ClassificationTask, BaseTAOForest):
     ----------
     n_estimators : int, default=30
         Number of trees.
-    init : str, Splitter, fitted tree or forest, or Tree, default="random_oblique"
+    init : str, Splitter, fitted tree or forest, or Tree, default="auto"
         What each tree starts from: "random" for a complete tree of random
         planes through the medians of their rows, the splitter that grows a tree greedily, or a
-        tree that is there already.
+        tree that is there already. "auto" grows it by "random_oblique", or by "axis" if there are
+        more than 128 features.
     leaf : {"constant", "linear"}, default="constant"
         What a leaf predicts: its heaviest class, or the class of the largest of several linear
         scores.
     max_depth : int, default=None
         Greatest depth of the start; None grows until leaves are pure or too small, and cannot
         be combined with ``init="random"``.
-    min_samples_leaf : int or float, default=1
-        Rows each leaf of the start needs; a float is a fraction of the rows. Leaves may become
-        smaller while the tree is optimised; those that lose all rows are pruned.
+    min_samples_leaf : int, float or "auto", default="auto"
+        Rows each leaf of the start needs; a float is a fraction of the rows, and "auto" a third
+        of the root of the number of features, if there are a hundred times as many rows: planes
+        of many features fit a few rows by chance. Leaves may become smaller while the tree is
+        optimised; those that lose all rows are pruned.
     min_weight_fraction_leaf : float, default=0.0
         Fraction of the total weight each leaf of a start that is grown needs.
     max_features : int, float, {"sqrt", "log2"} or None, default="sqrt"
@@ -66,7 +69,7 @@ class TAOForestClassifier(ClassificationTask, BaseTAOForest):
         optimisation in any case.
     max_samples : int or float, default=None
         Rows drawn for each start; a float is a fraction of the rows.
-    combine : {"average", "product", "vote"}, default="average"
+    combine : {"average", "product", "vote"}, default="product"
         Mean of the trees' probabilities, their normalised product, or the share of trees that
         vote for a class.
     class_weight : dict or "balanced", default=None
@@ -117,10 +120,10 @@ class TAOForestClassifier(ClassificationTask, BaseTAOForest):
         self,
         n_estimators=30,
         *,
-        init="random_oblique",
+        init="auto",
         leaf="constant",
         max_depth=None,
-        min_samples_leaf=1,
+        min_samples_leaf="auto",
         min_weight_fraction_leaf=0.0,
         max_features="sqrt",
         l1=0.01,
@@ -130,7 +133,7 @@ class TAOForestClassifier(ClassificationTask, BaseTAOForest):
         n_iter_no_change=None,
         bootstrap=True,
         max_samples=None,
-        combine="average",
+        combine="product",
         class_weight=None,
         n_jobs=None,
         random_state=None,
@@ -176,9 +179,11 @@ class TAOForestRegressor(RegressionTask, BaseTAOForest):
     max_depth : int, default=10
         Greatest depth of the start; None grows until leaves are pure or too small, and cannot
         be combined with ``init="random"``.
-    min_samples_leaf : int or float, default=5
-        Rows each leaf of the start needs; a float is a fraction of the rows. Leaves may become
-        smaller while the tree is optimised; those that lose all rows are pruned.
+    min_samples_leaf : int, float or "auto", default=5
+        Rows each leaf of the start needs; a float is a fraction of the rows, and "auto" a third
+        of the root of the number of features, if there are a hundred times as many rows: planes
+        of many features fit a few rows by chance. Leaves may become smaller while the tree is
+        optimised; those that lose all rows are pruned.
     min_weight_fraction_leaf : float, default=0.0
         Fraction of the total weight each leaf of a start that is grown needs.
     max_features : int, float, {"sqrt", "log2"} or None, default="sqrt"

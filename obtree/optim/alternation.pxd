@@ -17,7 +17,8 @@ cdef class Worker:
     cdef NodeFit node_fit
     cdef LeafScratch scratch
 
-    cdef int process(self, Alternation state, node_t node, uint64_t stream) except -1 nogil
+    cdef int process(self, Alternation state, node_t node, uint64_t stream, bint moves,
+                     bint settles) except -1 nogil
 
 
 cdef class Alternation:
@@ -33,6 +34,8 @@ cdef class Alternation:
     cdef int n_threads
     cdef uint64_t seed
     cdef int sureness
+    cdef bint upwards
+    cdef idx_t block                  # rows that walk down together
     # The rows of a node stand at rows[start[node]:end[node]].
     cdef idx_t* start                 # (n_nodes)
     cdef idx_t* end                   # (n_nodes)
@@ -57,10 +60,12 @@ cdef class Alternation:
     cdef void _scale_plane(self, node_t node) noexcept nogil
     cdef void divide_rows(self, node_t node) noexcept nogil
     cdef void _collect_labels(self) noexcept nogil
+    cdef void _route(self, node_t node, idx_t first, idx_t last, const uint8_t* labels,
+                     int32_t* leaf) noexcept nogil
     cdef idx_t reduce_node(self, node_t node, LeafScratch scratch) noexcept nogil
-    cdef int try_plane(self, node_t node, NodeFit fit, idx_t n_care,
-                       LeafScratch scratch) except -1 nogil
-    cdef void _move_rows(self, node_t node, LeafScratch scratch) noexcept nogil
+    cdef int try_plane(self, node_t node, NodeFit fit) except -1 nogil
+    cdef void _move_rows(self, node_t node) noexcept nogil
+    cdef int _run_level(self, idx_t level, uint64_t stream, bint moves, bint settles) except -1
     cdef int run_sweep(self, uint64_t iteration) except -1
     cdef double measure(self) noexcept nogil
     cdef double validate(self) noexcept nogil

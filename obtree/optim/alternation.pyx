@@ -6,14 +6,16 @@ has the rows whose costs differ. In classification with constant leaves a row is
 down the other side if no leaf there has its class.
 """
 
+import numpy as np
+
 from cython.parallel cimport prange, threadid
 from libc.math cimport INFINITY, fabs, frexp, ldexp
 from libc.stdint cimport int32_t, uint8_t, uint64_t
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 from obtree.core.memory cimport Workspace
 from obtree.core.random cimport RandState, seed_state
-from obtree.core.types cimport idx_t, node_t, row_t
+from obtree.core.types cimport X_t, idx_t, node_t, row_t
 from obtree.data.hyperplane cimport Hyperplane, goes_left
 from obtree.data.project cimport project_rows
 from obtree.optim.base cimport Problem
@@ -27,6 +29,7 @@ from obtree.optim.units cimport Units
 cdef enum:
     NODE_EPOCHS = 4           # passes over the rows that care, in small steps
     LEAF_EPOCHS = 2
+    BLOCK_BYTES = 1 << 17     # of rows that walk down a tree together: a part of a core's cache
 
 cdef double NODE_RATE = 0.03  # of small steps
 cdef double LEAF_RATE = 0.01
@@ -34,8 +37,12 @@ cdef double LEAF_RATE = 0.01
 
 cdef class Worker:
 
-    cdef int process(self, Alternation state, node_t node, uint64_t stream) except -1 nogil:
-        """Fit a node, the others held fixed, and hand its rows to its children."""
+    cdef int process(self, Alternation state, node_t node, uint64_t stream, bint moves,
+                     bint settles) except -1 nogil:
+        """Fit a node, the others held fixed, and hand its rows to its children.
+
+        Planes are fitted if it `moves`; rows are handed down, and leaves fitted, if it `settles`.
+        """
         cdef RandState rng
         cdef idx_t start = state.start[node]
         cdef idx_t n = state.end[node] - start
@@ -44,18 +51,22 @@ cdef class Worker:
             return 0
         seed_state(&rng, state.seed, stream)
         if state.tree.left[node] < 0:
-            fit_leaf(state.leaves, node, state.rows + start, n, state.other_cost + start, &rng,
-                     self.scratch)
-            for p in range(start, start + n):
-                state.cost[state.rows[p]] = state.other_cost[p]
+            if settles:
+                fit_leaf(state.leaves, node, state.rows + start, n, state.other_cost + start,
+                         &rng, self.scratch)
+                for p in range(start, start + n):
+                    state.cost[state.rows[p]] = state.other_cost[p]
             return 0
-        n_care = state.reduce_node(node, self.scratch)
-        state.n_care[node] = n_care
-        state.moved[node] = False
-        if n_care > 0 and self.node_fit.fit(&state.tree.plane[node], state.rows + start, n,
-                                            state.care + start, state.gain + start, n_care, &rng):
-            state.try_plane(node, self.node_fit, n_care, self.scratch)
-        state.divide_rows(node)
+        if moves:
+            n_care = state.reduce_node(node, self.scratch)
+            state.n_care[node] = n_care
+            state.moved[node] = False
+            if n_care > 0 and self.node_fit.fit(&state.tree.plane[node], state.rows + start, n,
+                                                state.care + start, state.gain + start, n_care,
+                                                &rng):
+                state.try_plane(node, self.node_fit)
+        if settles:
+            state.divide_rows(node)
         return 0
 
 
@@ -76,10 +87,12 @@ cdef class Alternation:
     n_threads : int
     sureness : int, default=0
         Rows begin at a mean distance of about 2 ** sureness from the planes.
+    upwards : bool, default=False
+        Whether sweeps go from the lowest level to the root.
     """
 
     def __init__(self, Problem problem, Units units, tree, bint linear, double l1, double ridge,
-                 uint64_t seed, int n_threads, int sureness=0):
+                 uint64_t seed, int n_threads, int sureness=0, bint upwards=False):
         cdef Workspace memory = Workspace()
         cdef idx_t n = problem.n_train
         cdef Worker worker
@@ -90,7 +103,10 @@ cdef class Alternation:
         self.l1 = l1
         self.seed = seed
         self.sureness = sureness
+        self.upwards = upwards
         self.n_threads = n_threads
+        self.block = max(<idx_t>64, BLOCK_BYTES // (
+            units.n_features * <idx_t>(1 if units.bytes != NULL else sizeof(X_t))))
         self.tree = MovingTree(problem, units, tree)
         n_nodes = self.tree.n_nodes
         self.leaves = Leaves(problem, units, n_nodes, linear, l1, ridge, LEAF_RATE, LEAF_EPOCHS)
@@ -188,10 +204,24 @@ cdef class Alternation:
             if self.units.scale[plane.feature[k]] > 0.0:
                 penalty += fabs(plane.weight[k]) / self.units.scale[plane.feature[k]]
         self.tree.penalty[node] = penalty
-        if self.tree.dense[node] != NULL:
-            self.tree.error[node] = lay_out(self.units, plane, self.tree.dense[node])
+        if self.tree.layout[node].weight != NULL:
+            lay_out(self.units, plane, &self.tree.layout[node])
+
+    def list_leaves(self):
+        """The leaf of every row, nodes being numbered as in the moving tree."""
+        cdef int32_t[::1] leaf = np.empty(self.problem.n_train, dtype=np.int32)
+        memcpy(&leaf[0], self.leaf, self.problem.n_train * sizeof(int32_t))
+        return np.asarray(leaf)
 
     # ---- one node -----------------------------------------------------------------------
+
+    cdef void _route(self, node_t node, idx_t first, idx_t last, const uint8_t* labels,
+                     int32_t* leaf) noexcept nogil:
+        """Lead the listed rows from a node to its leaves, in blocks that stay in the cache."""
+        while first < last:
+            self.tree.route(node, self.list_rows + first, self.list_place + first,
+                            min(self.block, last - first), self.projection + first, labels, leaf)
+            first += self.block
 
     cdef idx_t reduce_node(self, node_t node, LeafScratch scratch) noexcept nogil:
         """Make the reduced problem of a node: care and gain, from its start on.
@@ -216,10 +246,8 @@ cdef class Alternation:
                 high -= 1
                 self.list_rows[high] = row
                 self.list_place[high] = <int32_t>p
-        self.tree.route(left, self.list_rows + start, self.list_place + start, low - start,
-                        self.projection + start, self.labels, self.other)
-        self.tree.route(right, self.list_rows + low, self.list_place + low, end - low,
-                        self.projection + low, self.labels, self.other)
+        self._route(left, start, low, self.labels, self.other)
+        self._route(right, low, end, self.labels, self.other)
         for p in range(start, end):
             row = self.rows[p]
             if self.other[p] < 0:
@@ -235,8 +263,7 @@ cdef class Alternation:
             n_care += 1
         return n_care
 
-    cdef int try_plane(self, node_t node, NodeFit fit, idx_t n_care,
-                       LeafScratch scratch) except -1 nogil:
+    cdef int try_plane(self, node_t node, NodeFit fit) except -1 nogil:
         """Take the fitted plane if the objective does not rise; rows then change leaves."""
         cdef idx_t start = self.start[node], end = self.end[node], p, n_left = 0
         cdef node_t right = self.tree.right[node]
@@ -247,9 +274,9 @@ cdef class Alternation:
             for p in range(start, end):
                 self.projection[p] = 0.0
         elif is_dense(self.units, &fit.plane):
-            find_sides(self.problem, &fit.plane, fit.dense,
-                       lay_out(self.units, &fit.plane, fit.dense), self.rows + start,
-                       end - start, self.projection + start)
+            lay_out(self.units, &fit.plane, &fit.layout)
+            find_sides(self.units, &fit.plane, &fit.layout, self.rows + start, end - start,
+                       self.projection + start)
         else:
             project_rows(&self.problem.view, &fit.plane, self.rows + start, end - start,
                          self.projection + start)
@@ -267,10 +294,10 @@ cdef class Alternation:
         fit.plane.missing_left = n_left > end - start - n_left
         self.tree.set_plane(node, &fit.plane, fit.penalty)
         self.moved[node] = True
-        self._move_rows(node, scratch)
+        self._move_rows(node)
         return 0
 
-    cdef void _move_rows(self, node_t node, LeafScratch scratch) noexcept nogil:
+    cdef void _move_rows(self, node_t node) noexcept nogil:
         """Move rows to the side that the projections say, and to the leaves there."""
         cdef Hyperplane* plane = &self.tree.plane[node]
         cdef node_t right = self.tree.right[node]
@@ -296,10 +323,8 @@ cdef class Alternation:
                 high -= 1
                 self.list_rows[high] = row
                 self.list_place[high] = row
-        self.tree.route(self.tree.left[node], self.list_rows + start, self.list_place + start,
-                        low - start, self.projection + start, NULL, self.leaf)
-        self.tree.route(right, self.list_rows + high, self.list_place + high, end - high,
-                        self.projection + high, NULL, self.leaf)
+        self._route(self.tree.left[node], start, low, NULL, self.leaf)
+        self._route(right, high, end, NULL, self.leaf)
 
     cdef void divide_rows(self, node_t node) noexcept nogil:
         """Put the rows of the left child in front and hand both parts down."""
@@ -337,18 +362,29 @@ cdef class Alternation:
                            | self.labels[self.tree.right[i] * n_classes + k])
 
     cdef int run_sweep(self, uint64_t iteration) except -1:
-        """Fit every node once, level after level; the nodes of a level in parallel."""
-        cdef idx_t level, k, first, last
+        """Fit every node once, level after level; the nodes of a level in parallel.
+
+        Upwards a plane is fitted to branches that already make the best of their rows, which
+        matters while planes are random. Downwards rows are sent to other branches before these
+        are fitted to them.
+        """
+        cdef idx_t level, k, n_levels = self.tree.n_levels
         cdef uint64_t stream = (iteration + 1) * <uint64_t>self.tree.n_nodes
+        self._collect_labels()
+        if self.upwards:
+            for k in range(n_levels):
+                self._run_level(n_levels - 1 - k, stream, True, False)
+        for level in range(n_levels):
+            self._run_level(level, stream, not self.upwards, True)
+        return 0
+
+    cdef int _run_level(self, idx_t level, uint64_t stream, bint moves, bint settles) except -1:
+        """Process the nodes of a level."""
+        cdef idx_t k, first = self.tree.level_start[level], last = self.tree.level_start[level + 1]
         cdef int n_threads = self.n_threads
-        with nogil:
-            self._collect_labels()
-            for level in range(self.tree.n_levels):
-                first = self.tree.level_start[level]
-                last = self.tree.level_start[level + 1]
-                for k in prange(first, last, schedule="dynamic", num_threads=n_threads):
-                    (<Worker>self.worker[threadid()]).process(
-                        self, self.tree.order[k], stream + <uint64_t>self.tree.order[k])
+        for k in prange(first, last, schedule="dynamic", num_threads=n_threads, nogil=True):
+            (<Worker>self.worker[threadid()]).process(
+                self, self.tree.order[k], stream + <uint64_t>self.tree.order[k], moves, settles)
         return 0
 
     cdef double measure(self) noexcept nogil:

@@ -57,7 +57,8 @@ cdef class Problem:
             self.targets = &targets[0, 0]
         if self.y.shape[0] != self.n_rows:
             raise ValueError(f"y has {self.y.shape[0]} rows; expected {self.n_rows}")
-        self.has_missing = bool(np.isnan(self.X).any())
+        # The least number of some is NaN if one of them is; no array of marks is needed.
+        self.has_missing = np.asarray(X).dtype.kind == "f" and bool(np.isnan(self.X.min()))
         self.x = &x[0, 0]
         self.weight = &weight[0]
         memset(&self.view, 0, sizeof(self.view))

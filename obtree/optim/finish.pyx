@@ -40,6 +40,8 @@ cdef class Finisher:
     cdef feature_t[::1] term_feature
     cdef w_t[::1] term_weight
     cdef const uint8_t[::1] missing_left
+    cdef const node_t[::1] leaf       # by row, if known
+    cdef bint is_known
     # The tree under construction, room for as many nodes as there were.
     cdef idx_t n_nodes
     cdef node_t[::1] old_id
@@ -52,7 +54,7 @@ cdef class Finisher:
     cdef double[:, ::1] value
     cdef double[::1] share            # by term of the given arrays
 
-    def __init__(self, Problem problem, arrays):
+    def __init__(self, Problem problem, arrays, leaf):
         n = problem.n_train
         n_nodes = len(arrays["children_left"])
         self.problem = problem
@@ -67,6 +69,11 @@ cdef class Finisher:
         self.term_feature = np.array(arrays["term_feature"], dtype=np.int32)
         self.term_weight = np.array(arrays["term_weight"], dtype=np.float64)
         self.missing_left = np.ascontiguousarray(arrays["missing_go_left"], dtype=np.uint8)
+        self.is_known = leaf is not None
+        if self.is_known:
+            if len(leaf) != n:
+                raise ValueError(f"leaf has {len(leaf)} rows; expected {n}")
+            self.leaf = leaf
         self.old_id = np.empty(n_nodes, dtype=np.int32)
         self.new_left = np.full(n_nodes, -1, dtype=np.int32)
         self.new_right = np.full(n_nodes, -1, dtype=np.int32)
@@ -137,7 +144,13 @@ cdef class Finisher:
         cdef idx_t n = end - start, n_left = 0, n_right = 0, p
         cdef row_t row
         self._read_plane(old, &plane)
-        project_rows(&self.problem.view, &plane, rows, n, projection)
+        if self.is_known:
+            for p in range(n):
+                projection[p] = plane.threshold
+                if self.leaf[rows[p]] >= self.right[old]:
+                    projection[p] = INFINITY
+        else:
+            project_rows(&self.problem.view, &plane, rows, n, projection)
         share_terms(&self.problem.view, &plane, rows, n, self.problem.weight,
                     &self.share[self.term_ptr[old]])
         saw_missing[0] = False
@@ -258,7 +271,7 @@ cdef class Finisher:
         }, old
 
 
-def finish_nodes(Problem problem, arrays, drop_dead=True):
+def finish_nodes(Problem problem, arrays, drop_dead=True, leaf=None):
     """Measure the nodes of a tree of planes on the rows of a problem.
 
     Parameters
@@ -271,6 +284,9 @@ def finish_nodes(Problem problem, arrays, drop_dead=True):
     drop_dead : bool, default=True
         Whether a node of which one side is empty is replaced by its other child. A node
         without rows that stays has its parent's value.
+    leaf : ndarray of int32 of shape (n_train,), optional
+        The leaf that each row reaches, if that is known already, no value is missing and nodes
+        are in depth-first order.
 
     Returns
     -------
@@ -279,6 +295,6 @@ def finish_nodes(Problem problem, arrays, drop_dead=True):
     origin : ndarray of int64
         The given node that each new node was.
     """
-    cdef Finisher finisher = Finisher(problem, arrays)
+    cdef Finisher finisher = Finisher(problem, arrays, leaf)
     finisher.run(drop_dead)
     return finisher.collect()

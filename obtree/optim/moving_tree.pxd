@@ -6,6 +6,7 @@ from obtree.core.memory cimport Workspace
 from obtree.core.types cimport idx_t, node_t, row_t
 from obtree.data.hyperplane cimport Hyperplane
 from obtree.optim.base cimport Problem
+from obtree.optim.sides cimport Layout
 from obtree.optim.units cimport Units
 
 
@@ -21,9 +22,7 @@ cdef class MovingTree:
     cdef node_t* right
     cdef Hyperplane* plane            # (n_nodes) terms in ascending order of features
     cdef idx_t* room                  # (n_nodes) terms that a plane's blocks can hold
-    # A plane of many terms over all columns, in single precision, or NULL; see sides.pxd.
-    cdef float** dense                # (n_nodes)
-    cdef double* error                # (n_nodes)
+    cdef Layout* layout               # (n_nodes) of planes of many terms; else the weight is NULL
     cdef double* penalty              # (n_nodes) l1 norm of a plane, in units
     cdef node_t* order                # (n_nodes) level after level
     cdef idx_t* level_start           # (n_levels + 1)

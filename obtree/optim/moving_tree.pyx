@@ -11,7 +11,7 @@ from obtree.core.types cimport feature_t, idx_t, node_t, row_t, w_t
 from obtree.data.hyperplane cimport Hyperplane, goes_left
 from obtree.data.project cimport project_rows
 from obtree.optim.base cimport Problem
-from obtree.optim.sides cimport find_sides, is_dense, lay_out
+from obtree.optim.sides cimport Layout, find_sides, is_dense, lay_out
 from obtree.optim.units cimport Units
 
 
@@ -76,9 +76,8 @@ cdef class MovingTree:
         self.plane = <Hyperplane*>self.memory.take(n, sizeof(Hyperplane))
         memset(self.plane, 0, n * sizeof(Hyperplane))
         memset(self.room, 0, n * sizeof(idx_t))
-        self.error = <double*>self.memory.take(n, sizeof(double))
-        self.dense = <float**>self.memory.take(n, sizeof(float*))
-        memset(self.dense, 0, n * sizeof(float*))
+        self.layout = <Layout*>self.memory.take(n, sizeof(Layout))
+        memset(self.layout, 0, n * sizeof(Layout))
         depth = np.zeros(n, dtype=np.int64)
         for i in range(n):
             self.penalty[i] = 0.0
@@ -120,11 +119,11 @@ cdef class MovingTree:
 
     def __dealloc__(self):
         cdef idx_t i
-        if self.dense != NULL:
+        if self.layout != NULL:
             for i in range(self.n_nodes):
                 free_block(self.plane[i].feature)
                 free_block(self.plane[i].weight)
-                free_block(self.dense[i])
+                free_block(self.layout[i].weight)
 
     def to_arrays(self):
         """Children and planes as arrays, under the names that a Tree has."""
@@ -159,6 +158,7 @@ cdef class MovingTree:
                        double penalty) except -1 nogil:
         """Copy the plane into the node."""
         cdef Hyperplane* own = &self.plane[node]
+        cdef Layout* layout = &self.layout[node]
         if plane.n_terms > self.room[node]:
             own.feature = <feature_t*>grow_block(own.feature, plane.n_terms, sizeof(feature_t))
             own.weight = <w_t*>grow_block(own.weight, plane.n_terms, sizeof(w_t))
@@ -171,19 +171,18 @@ cdef class MovingTree:
         own.missing_left = plane.missing_left
         self.penalty[node] = penalty
         if is_dense(self.units, own):
-            self.dense[node] = <float*>grow_block(self.dense[node], self.units.n_features,
-                                                  sizeof(float))
-            self.error[node] = lay_out(self.units, own, self.dense[node])
+            layout.weight = <float*>grow_block(layout.weight, self.units.n_features,
+                                               sizeof(float))
+            lay_out(self.units, own, layout)
         else:
-            free_block(self.dense[node])
-            self.dense[node] = NULL
+            free_block(layout.weight)
+            layout.weight = NULL
         return 0
 
     cdef void project(self, node_t node, const row_t* rows, idx_t n, double* out) noexcept nogil:
         """Numbers on the sides of n rows: their projections, or nearly so (OUT n)."""
-        if self.dense[node] != NULL and n > 0:
-            find_sides(self.problem, &self.plane[node], self.dense[node], self.error[node], rows,
-                       n, out)
+        if self.layout[node].weight != NULL:
+            find_sides(self.units, &self.plane[node], &self.layout[node], rows, n, out)
             return
         if self.plane[node].n_terms == 0:
             memset(out, 0, n * sizeof(double))

@@ -1,10 +1,13 @@
 # l1-penalised logistic regression at a decision node.
 
+from libc.stdint cimport int32_t
+
 from obtree.core.memory cimport Workspace
 from obtree.core.random cimport RandState
 from obtree.core.types cimport feature_t, idx_t, row_t, w_t
 from obtree.data.hyperplane cimport Hyperplane
 from obtree.data.scatter cimport Scatter
+from obtree.optim.sides cimport Layout
 from obtree.optim.units cimport Columns, Units
 
 
@@ -27,6 +30,8 @@ cdef class NodeFit:
     cdef float* block                 # (BATCH * stride)
     cdef float* score                 # (BATCH)
     cdef float* factor                # (BATCH)
+    cdef double* sums                 # (BATCH)
+    cdef int32_t* at                  # (BATCH) 0, 1, 2, ...
     # Newton steps.
     cdef Scatter scatter
     cdef double* step                 # (n)
@@ -34,12 +39,14 @@ cdef class NodeFit:
     # What write_plane fills.
     cdef Hyperplane plane
     cdef double penalty
-    cdef float* dense                 # (n_features) scratch, see sides.pxd
+    cdef Layout layout                # scratch
 
     cdef bint fit(self, const Hyperplane* start, const row_t* rows, idx_t n_rows,
                   row_t* care, double* gain, idx_t n, RandState* rng) noexcept nogil
     cdef void _load(self, const Hyperplane* start) noexcept nogil
     cdef void _write_plane(self) noexcept nogil
+    cdef void _score(self, const row_t* rows, idx_t n) noexcept nogil
+    cdef void _pull(self, const row_t* rows, idx_t n, double slope) noexcept nogil
     cdef void _descend(self, row_t* care, double* gain, idx_t n, RandState* rng) noexcept nogil
     cdef void _iterate(self, const row_t* care, const double* gain, idx_t n) noexcept nogil
     cdef double _measure(self, const row_t* care, const double* gain, idx_t n) noexcept nogil

@@ -5,7 +5,8 @@ fit begins at the node's plane and is not taken to its end: a few steps are quic
 generalise better, than an exact solution. With up to 128 features these are Newton steps, the
 penalised quadratic model being minimised coordinate by coordinate (Friedman, Hastie and
 Tibshirani, 2010); with more, proximal AdaGrad steps on small batches, whose weights are
-averaged over the second half.
+averaged over the second half. Most rows are far on their side of a plane that has been fitted
+before and would hardly move it; these are visited once.
 """
 
 from libc.math cimport exp, fabs, log1p, sqrt
@@ -27,8 +28,19 @@ cdef enum:
     SWEEPS = 30               # of coordinates, for one Newton step
 
 cdef double RIDGE = 1e-3      # keeps Newton steps finite where rows are separable
+# A row whose side is less uncertain than this in the first pass is left out of the others.
+cdef double ASLEEP = 0.01
 
 MAX_NEWTON_FEATURES = NEWTON_FEATURES
+
+
+cdef inline void swap_rows(row_t* care, double* gain, idx_t a, idx_t b) noexcept nogil:
+    cdef row_t row = care[a]
+    cdef double size = gain[a]
+    care[a] = care[b]
+    care[b] = row
+    gain[a] = gain[b]
+    gain[b] = size
 
 
 cdef class NodeFit:
@@ -54,13 +66,17 @@ cdef class NodeFit:
         self.block = <float*>memory.take(BATCH * stride, sizeof(float))
         self.score = <float*>memory.take(BATCH, sizeof(float))
         self.factor = <float*>memory.take(BATCH, sizeof(float))
+        self.sums = <double*>memory.take(BATCH, sizeof(double))
+        self.at = <int32_t*>memory.take(BATCH, sizeof(int32_t))
+        for k in range(BATCH):
+            self.at[k] = <int32_t>k
         if self.by_newton:
             take_scatter(&self.scatter, p, memory)
             self.step = <double*>memory.take(p, sizeof(double))
             self.residual = <double*>memory.take(p, sizeof(double))
         self.plane.feature = <feature_t*>memory.take(p, sizeof(feature_t))
         self.plane.weight = <w_t*>memory.take(p, sizeof(w_t))
-        self.dense = <float*>memory.take(p, sizeof(float))
+        self.layout.weight = <float*>memory.take(p, sizeof(float))
         self.plane.partner = NULL
         self.plane.share = NULL
         self.plane.missing_left = False
@@ -125,49 +141,79 @@ cdef class NodeFit:
 
     # ---- small steps -----------------------------------------------------------------
 
+    cdef void _score(self, const row_t* rows, idx_t n) noexcept nogil:
+        """Sums of the rows, without the bias; they are at hand for _pull then."""
+        cdef Columns* c = self.columns
+        cdef float* weight = self.layout.weight
+        cdef idx_t k
+        cdef double offset = 0.0
+        if self.units.bytes == NULL:
+            self.units.lift(c, rows, n, self.block)
+            kernels().dot_rows(self.block, c.stride, n, self.w, self.score)
+            return
+        # Bytes stay as they are: it is the weights that are brought to their units.
+        for k in range(c.n):
+            weight[k] = self.w[k] * c.scale[k]
+            offset += weight[k] * c.origin[k]
+        self.units.guess(rows, n, weight, self.sums)
+        for k in range(n):
+            self.score[k] = <float>(self.sums[k] - offset)
+
+    cdef void _pull(self, const row_t* rows, idx_t n, double slope) noexcept nogil:
+        """The rows' factors, whose sum is `slope`, times the rows: self.gradient."""
+        cdef Columns* c = self.columns
+        cdef idx_t k
+        cdef float total = <float>slope
+        if self.units.bytes == NULL:
+            kernels().add_rows(self.block, c.stride, self.at, self.factor, n, self.gradient)
+            return
+        kernels().add_bytes(self.units.bytes, c.n, rows, self.factor, n, self.gradient)
+        for k in range(c.n):
+            self.gradient[k] = (self.gradient[k] - total * c.origin[k]) * c.scale[k]
+        for k in range(c.n, c.stride):
+            self.gradient[k] = 0.0
+
     cdef void _descend(self, row_t* care, double* gain, idx_t n, RandState* rng) noexcept nogil:
         """Proximal AdaGrad on batches of rows in random order."""
         cdef Columns* c = self.columns
         cdef idx_t size = min(<idx_t>BATCH, max(<idx_t>8, n // 8))
         cdef idx_t n_batches = (n + size - 1) // size
-        cdef idx_t _epoch, b, p, start, here, swap, n_steps = 0, n_averaged = 0
+        cdef idx_t epoch, b, p, start, here, n_steps = 0, n_averaged = 0
+        cdef idx_t n_awake = n, n_visited
         cdef idx_t average_from = self.n_epochs * n_batches // 2
         cdef double weight = 0.0, score, share, bias_squares = 0.0, slope, bias_total = 0.0
-        cdef int32_t at[BATCH]
-        cdef row_t row
         cdef float shrink
         for p in range(n):
             weight += fabs(gain[p])
         shrink = <float>(self.l1 / weight)
-        weight /= n
-        for p in range(BATCH):
-            at[p] = <int32_t>p
         memset(self.squares, 0, c.stride * sizeof(float))
         memset(self.total, 0, c.stride * sizeof(float))
-        # Swapping pointers, not rows, would not do: rows and gains go together.
-        for _epoch in range(self.n_epochs):
-            for p in range(n - 1, 0, -1):
-                swap = bounded(rng, p + 1)
-                row = care[p]
-                care[p] = care[swap]
-                care[swap] = row
-                score = gain[p]
-                gain[p] = gain[swap]
-                gain[swap] = score
+        # Rows and gains go together; those in front of n_awake are visited.
+        for epoch in range(self.n_epochs):
+            for p in range(n_awake - 1, 0, -1):
+                swap_rows(care, gain, p, bounded(rng, p + 1))
+            n_visited = n_awake
             for b in range(n_batches):
-                start = b * n // n_batches
-                here = (b + 1) * n // n_batches - start
-                self.units.lift(c, care + start, here, self.block)
-                kernels().dot_rows(self.block, c.stride, here, self.w, self.score)
+                start = b * n_visited // n_batches
+                here = (b + 1) * n_visited // n_batches - start
+                self._score(care + start, here)
                 slope = 0.0
                 for p in range(here):
                     score = <double>self.score[p] + self.bias
                     share = 1.0 / (1.0 + exp(-min(max(score, -30.0), 30.0)))
-                    share = ((share - (1.0 if gain[start + p] > 0.0 else 0.0))
-                             * fabs(gain[start + p]) / (weight * here))
-                    self.factor[p] = <float>share
-                    slope += share
-                kernels().add_rows(self.block, c.stride, at, self.factor, here, self.gradient)
+                    share -= 1.0 if gain[start + p] > 0.0 else 0.0
+                    self.factor[p] = <float>(share * fabs(gain[start + p]) * n_batches / weight)
+                    slope += self.factor[p]
+                self._pull(care + start, here, slope)
+                if epoch == 0:
+                    # A row that is on its side by far would hardly move anything.
+                    if start == 0:
+                        n_awake = 0
+                    for p in range(here):
+                        if (fabs(self.factor[p]) * weight
+                                > ASLEEP * n_batches * fabs(gain[start + p])):
+                            swap_rows(care, gain, start + p, n_awake)
+                            n_awake += 1
                 if n_steps == average_from:
                     memset(self.total, 0, c.stride * sizeof(float))
                 kernels().proximal_step(self.w, self.squares, self.total, self.gradient,

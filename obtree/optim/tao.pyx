@@ -1,7 +1,7 @@
 """Tree alternating optimisation (Carreira-Perpinan and Zharmagambetov, 2020).
 
-The shape of the tree is given; its planes and leaves are fitted in turn, level after level from
-the root, each node with all others held fixed. A row that reaches a decision node is
+The shape of the tree is given; its planes and leaves are fitted in turn, level after level,
+each node with all others held fixed. A row that reaches a decision node is
 led down both sides, and if they cost it differently it *cares*: it becomes a row of a
 logistic regression that says which side is the better one, weighted by the difference. All
 other rows are left out. Nodes of one level have no rows in common and do not depend on
@@ -78,6 +78,7 @@ cdef class TAO(Optimiser):
     cdef readonly idx_t max_depth
     cdef readonly idx_t min_samples_leaf
     cdef Units units
+    cdef list _shared
 
     def __init__(self, *, leaf="constant", l1=0.01, ridge=1.0, n_iter=5, tol=1e-4,
                  n_iter_no_change=5, max_depth=8, min_samples_leaf=1):
@@ -99,10 +100,19 @@ cdef class TAO(Optimiser):
         self.n_iter_no_change = n_iter_no_change
         self.max_depth = max_depth
         self.min_samples_leaf = min_samples_leaf
+        self._shared = []
+
+    def clone(self):
+        """A new optimiser with the same parameters; clones share the units of a problem."""
+        cdef TAO other = Optimiser.clone(self)
+        other._shared = self._shared
+        return other
 
     cdef int bind(self, Problem problem, const volatile int* stop) except -1:
         Optimiser.bind(self, problem, stop)
-        self.units = Units(problem, problem.n_features > MAX_NEWTON_FEATURES)
+        if not self._shared or self._shared[0] is not problem:
+            self._shared[:] = [problem, Units(problem, problem.n_features > MAX_NEWTON_FEATURES)]
+        self.units = self._shared[1]
         return 0
 
     cdef object optimise(self, object tree, uint32_t seed, int n_threads):
@@ -111,14 +121,17 @@ cdef class TAO(Optimiser):
         cdef Alternation state
         cdef idx_t iteration, n_bad = 0
         cdef int sureness = 0
+        cdef bint upwards = False
         cdef bint has_validation = problem.n_rows > problem.n_train
         cdef double error, before, after, lowest = INFINITY
         if tree is None:
             # Random planes know nothing, so the first fit is to forget them.
             sureness = -6
+            # Linear leaves serve most rows best where they are already.
+            upwards = self.leaf == "constant"
             tree = draw_tree(problem, self.units, self.max_depth, self.min_samples_leaf, seed)
         state = Alternation(problem, self.units, tree, self.leaf == "linear", self.l1,
-                            self.ridge, seed, n_threads, sureness)
+                            self.ridge, seed, n_threads, sureness, upwards)
         state.stop = self.stop
         after = state.measure()
         objective = [after]
@@ -148,7 +161,8 @@ cdef class TAO(Optimiser):
 
     cdef object _collect(self, Alternation state):
         """The tree as it is now, dead branches dropped."""
-        nodes, origin = finish_nodes(self.problem, state.tree.to_arrays())
+        leaf = None if self.problem.has_missing else state.list_leaves()
+        nodes, origin = finish_nodes(self.problem, state.tree.to_arrays(), leaf=leaf)
         models = state.leaves.to_arrays()
         if models and len(models["leaf_feature"]):
             nodes |= choose_leaf_models(models, origin)

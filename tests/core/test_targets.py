@@ -62,6 +62,39 @@ for case, (y, m) in cases.items():
             print(case, kind, splitter, hash_trees(trees))
 """
 
+OPTIMISE = """
+import hashlib
+import numpy as np
+import obtree
+from obtree.core.dispatch import active_target
+
+rng = np.random.default_rng(0)
+n = 400
+narrow = rng.normal(size=(n, 9)).astype(np.float32)
+wide = rng.normal(size=(n, 150)).astype(np.float32)
+pixels = rng.integers(0, 256, (n, 150)).astype(np.float32)
+print(active_target())
+for kind, X in (("narrow", narrow), ("wide", wide), ("pixels", pixels)):
+    latent = X[:, 0] - X[:, 1]
+    y = np.digitize(latent, np.quantile(latent, [0.3, 0.7]))
+    for name, options in (
+        ("TAOTreeClassifier", {"max_depth": 4}),
+        ("TAOTreeClassifier", {"max_depth": 2, "leaf": "linear"}),
+        ("TAOForestClassifier", {"n_estimators": 2}),
+        ("TAOTreeRegressor", {"max_depth": 4}),
+        ("NonGreedyTreeClassifier", {"max_depth": 4}),
+        ("NonGreedyTreeRegressor", {"max_depth": 4}),
+        ("DisjunctiveTreeClassifier", {"max_depth": 4}),
+    ):
+        model = getattr(obtree, name)(random_state=1, **options)
+        model.fit(X, y if "Classifier" in name else latent)
+        found = model.predict_proba(X) if "Classifier" in name else model.predict(X)
+        digest = hashlib.sha256(np.ascontiguousarray(found).tobytes())
+        for curve in model.objective_ if "Forest" in name else [model.objective_]:
+            digest.update(np.ascontiguousarray(curve).tobytes())
+        print(kind, name, digest.hexdigest())
+"""
+
 
 def run(command, target):
     return subprocess.run(
@@ -86,17 +119,19 @@ def test_unknown_target_is_refused():
 
 @pytest.mark.parametrize("target", [name for name in TARGETS if name != active_target()])
 def test_kernels_of_other_targets(target):
-    files = ["core/test_sort.py", "core/test_column.py", "data/test_encode.py"]
+    files = ["core/test_sort.py", "core/test_column.py", "core/test_bytes.py"]
+    files.append("data/test_encode.py")
     command = [sys.executable, "-P", "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider"]
     result = run(command + [str(TESTS / name) for name in files], target)
     assert result.returncode == 0, result.stdout
 
 
 @pytest.mark.skipif(len(TARGETS) == 1, reason="only one instruction set here")
-def test_forests_are_the_same_on_all_targets():
+@pytest.mark.parametrize("program", [GROW, OPTIMISE], ids=["grown", "optimised"])
+def test_models_are_the_same_on_all_targets(program):
     outputs = {}
     for target in TARGETS:
-        result = run([sys.executable, "-P", "-c", GROW], target)
+        result = run([sys.executable, "-P", "-c", program], target)
         assert result.returncode == 0, result.stderr
         active, *outputs[target] = result.stdout.splitlines()
         assert active == target

@@ -91,6 +91,57 @@ def test_starts():
         TAOTreeClassifier(init="nonsense").fit(X, y)
 
 
+@pytest.mark.parametrize("leaf", ["constant", "linear"])
+@pytest.mark.parametrize("shift", [0.0, 0.5])
+def test_many_features(leaf, shift):
+    """Whether or not rows can be kept as bytes, training and prediction agree."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 256, (600, 140)).astype(np.uint8)
+    X[:, 5] = 3
+    latent = X[:, :70].mean(axis=1) - X[:, 70:].mean(axis=1)
+    y = np.digitize(latent, np.quantile(latent, [0.3, 0.7]))
+    model = TAOTreeClassifier(max_depth=4, leaf=leaf, random_state=0).fit(X + shift, y)
+    assert (np.diff(model.objective_) <= 0).all()
+    assert model.objective_[-1] < 0.8 * model.objective_[0]
+    tree = model.tree_
+    counts = np.bincount(tree.apply((X + shift).astype(np.float32)), minlength=tree.node_count)
+    leaves = tree.children_left < 0
+    np.testing.assert_array_equal(counts[leaves], tree.n_node_samples[leaves])
+    if shift == 0.0:
+        # The type that the values come in changes nothing.
+        floats = clone(model).fit(X.astype(np.float64), y)
+        np.testing.assert_array_equal(floats.objective_, model.objective_)
+        np.testing.assert_array_equal(floats.predict(X), model.predict(X))
+
+
+def test_leaf_size_by_features():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(900, 225))
+    y = rng.integers(0, 3, 900)
+    small = TAOForestClassifier(2, n_iter=1, init="axis", random_state=0)
+    chosen = clone(small).fit(X, y)
+    given = clone(small).set_params(min_samples_leaf=5).fit(X, y)
+    fewer = clone(small).set_params(min_samples_leaf=1).fit(X, y)
+    np.testing.assert_array_equal(chosen.predict_proba(X), given.predict_proba(X))
+    assert (chosen.predict_proba(X) != fewer.predict_proba(X)).any()
+    # Too few rows for leaves of five.
+    few = clone(small).fit(X[:150], y[:150])
+    same = clone(small).set_params(min_samples_leaf=1).fit(X[:150], y[:150])
+    np.testing.assert_array_equal(few.predict_proba(X), same.predict_proba(X))
+    with pytest.raises(ValueError, match="min_samples_leaf"):
+        clone(small).set_params(min_samples_leaf="some").fit(X, y)
+
+
+def test_start_by_features():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 3, 300)
+    for n_features, init in ((128, "random_oblique"), (129, "axis")):
+        X = rng.normal(size=(300, n_features))
+        chosen = TAOForestClassifier(2, n_iter=1, random_state=0).fit(X, y)
+        given = TAOForestClassifier(2, n_iter=1, init=init, random_state=0).fit(X, y)
+        np.testing.assert_array_equal(chosen.predict_proba(X), given.predict_proba(X))
+
+
 def test_early_stopping():
     X, y = load_iris(return_X_y=True)
     model = TAOTreeClassifier(

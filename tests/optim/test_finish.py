@@ -39,7 +39,8 @@ def take_planes(tree):
 def test_a_grown_tree_is_measured_as_it_was_grown(splitter, missing):
     X, y, weight = make_rows(missing)
     tree = ObliqueTreeClassifier(splitter=splitter, random_state=0).fit(X, y, weight).tree_
-    nodes, origin = finish_nodes(Problem(X, y[:, None], weight, 3), take_planes(tree))
+    problem = Problem(X, y[:, None], weight, 3)
+    nodes, origin = finish_nodes(problem, take_planes(tree))
     assert len(origin) == tree.node_count
     for name in ("threshold", "missing_go_left", "n_node_samples"):
         np.testing.assert_array_equal(nodes[name], getattr(tree, name)[origin])
@@ -47,6 +48,11 @@ def test_a_grown_tree_is_measured_as_it_was_grown(splitter, missing):
         np.testing.assert_allclose(nodes[name], getattr(tree, name)[origin], atol=1e-12)
     finished = Tree.from_arrays(n_features=6, **nodes)
     np.testing.assert_array_equal(origin[finished.apply(X)], tree.apply(X))
+    if not missing:
+        leaf = finished.apply(X).astype(np.int32)
+        again, _ = finish_nodes(problem, take_planes(finished), leaf=leaf)
+        for name, found in again.items():
+            np.testing.assert_array_equal(found, nodes[name])
     importances = finished.compute_feature_importances()
     np.testing.assert_allclose(importances, tree.compute_feature_importances(), atol=1e-6)
 

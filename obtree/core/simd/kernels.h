@@ -236,6 +236,24 @@ typedef struct {
     void (*guess_rows)(const float *x, ptrdiff_t n_columns, const int32_t *rows, ptrdiff_t n,
                        const float *w, double *out);
 
+    /* Rows of bytes instead of float32, n_columns apart.
+     * guess_bytes: as guess_rows, to the bit.
+     * sum_bytes: out[p] = sum over k < n_columns of x[rows[p] * n_columns + k] * w[k], exact; no
+     * sum of sizes may exceed 2^31 - 1.
+     * add_bytes: out[k] = sum over i < n of factor[i] * x[rows[i] * n_columns + k], k < n_columns.
+     * scale_bytes: out[k] = (x[k] - origin[k]) * scale[k], for k < n.
+     * pack_bytes: out[k] = x[k], for k < n; their sum, or -1 if one of them is not a whole number
+     * from 0 to 255. */
+    void (*guess_bytes)(const uint8_t *x, ptrdiff_t n_columns, const int32_t *rows, ptrdiff_t n,
+                        const float *w, double *out);
+    void (*sum_bytes)(const uint8_t *x, ptrdiff_t n_columns, const int32_t *rows, ptrdiff_t n,
+                      const int16_t *w, double *out);
+    void (*add_bytes)(const uint8_t *x, ptrdiff_t n_columns, const int32_t *rows,
+                      const float *factor, ptrdiff_t n, float *out);
+    void (*scale_bytes)(const uint8_t *x, ptrdiff_t n, const float *origin, const float *scale,
+                        float *out);
+    int64_t (*pack_bytes)(const float *x, ptrdiff_t n, uint8_t *out);
+
     /* found[r] = slot of the leaf that row r of a block reaches. Every row takes n_sure
      * steps before any is looked at. `scratch` holds 3 * (n_rows + 16). Narrow nodes take a block
      * of OBTREE_KEY_GROUPS, wide ones of OBTREE_FLOAT_ROWS. */

@@ -16,6 +16,7 @@
 #include "stump.h"
 #include "soft.h"
 #include "proximal.h"
+#include "bytes.h"
 #include "tables.h"
 #include "traverse.h"
 #include "planes.h"
@@ -58,6 +59,11 @@ const obtree_kernels OBTREE_JOIN(obtree_kernels_, OBTREE_TARGET) = {
     .soften_scores = soften_scores,
     .proximal_step = proximal_step,
     .guess_rows = guess_rows,
+    .guess_bytes = guess_bytes,
+    .sum_bytes = sum_bytes,
+    .add_bytes = add_bytes,
+    .scale_bytes = scale_bytes,
+    .pack_bytes = pack_bytes,
     .traverse_narrow = traverse_narrow,
     .traverse_wide = traverse_wide,
     .traverse_planes = traverse_planes,

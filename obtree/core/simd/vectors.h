@@ -63,6 +63,44 @@ typedef float vec4f __attribute__((vector_size(16)));
                       (double)(x)[(at)[3]]}
 #define OBTREE_UNROLL8 _Pragma("GCC unroll 8")
 
+#ifdef __AVX2__
+#include <immintrin.h>
+
+/* Compilers need to be told of the instruction that does this. */
+#define OBTREE_LOAD_BYTES8(vector, from)                                                         \
+    (vector) = (vec8f)_mm256_cvtepi32_ps(                                                        \
+        _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)(const void *)(from))))
+
+/* 32 products of bytes and int16 at a time; whole numbers, so their order does not matter. */
+#define OBTREE_SUM_BYTES32(sum, k, x, w, n)                                                      \
+    do {                                                                                         \
+        __m256i a_ = _mm256_setzero_si256(), b_ = _mm256_setzero_si256();                        \
+        int32_t lanes_[8];                                                                       \
+        for (; (k) + 32 <= (n); (k) += 32) {                                                     \
+            a_ = _mm256_add_epi32(a_, OBTREE_PAIRS16((x) + (k), (w) + (k)));                     \
+            b_ = _mm256_add_epi32(b_, OBTREE_PAIRS16((x) + (k) + 16, (w) + (k) + 16));           \
+        }                                                                                        \
+        a_ = _mm256_add_epi32(a_, b_);                                                           \
+        memcpy(lanes_, &a_, sizeof(lanes_));                                                     \
+        for (int k_ = 0; k_ < 8; ++k_) {                                                         \
+            (sum) += lanes_[k_];                                                                 \
+        }                                                                                        \
+    } while (0)
+#define OBTREE_PAIRS16(x, w)                                                                     \
+    _mm256_madd_epi16(                                                                           \
+        _mm256_cvtepu8_epi16(_mm_loadu_si128((const __m128i *)(const void *)(x))),               \
+        _mm256_loadu_si256((const __m256i *)(const void *)(w)))
+#else
+typedef uint8_t vec8b __attribute__((vector_size(8)));
+
+#define OBTREE_LOAD_BYTES8(vector, from)                                                         \
+    do {                                                                                         \
+        vec8b bytes_;                                                                            \
+        memcpy(&bytes_, (from), sizeof(bytes_));                                                 \
+        (vector) = __builtin_convertvector(__builtin_convertvector(bytes_, vec8i), vec8f);       \
+    } while (0)
+#endif
+
 #else
 
 typedef struct {
@@ -120,6 +158,9 @@ typedef struct {
 #define OBTREE_GATHER4(vector, x, at)                                                            \
     for (int k_ = 0; k_ < 4; ++k_)                                                               \
     (vector).lane[k_] = (double)(x)[(at)[k_]]
+#define OBTREE_LOAD_BYTES8(vector, from)                                                         \
+    for (int k_ = 0; k_ < 8; ++k_)                                                               \
+    (vector).lane[k_] = (float)(from)[k_]
 #define OBTREE_UNROLL8
 
 #endif

@@ -1,0 +1,126 @@
+/* Rows of bytes, for features that are whole numbers from 0 to 255: a quarter of the memory of
+ * float32, which is what sums over many scattered rows wait for.
+ */
+
+/* Sums of whole rows in single precision, in the order of guess_rows. */
+static void guess_bytes(const uint8_t *restrict x, ptrdiff_t n_columns,
+                        const int32_t *restrict rows, ptrdiff_t n, const float *restrict w,
+                        double *restrict out)
+{
+    const vec8f zero = {0};
+    for (ptrdiff_t p = 0; p < n; ++p) {
+        const uint8_t *row = x + rows[p] * n_columns;
+        vec8f a = zero, b = zero, c = zero, d = zero, weight, cells;
+        ptrdiff_t k = 0;
+        float rest = 0.0f;
+        if (p + 4 < n) {
+            const uint8_t *next = x + rows[p + 4] * n_columns;
+            for (ptrdiff_t line = 0; line < 1024 && line < n_columns; line += 64) {
+                OBTREE_PREFETCH(next + line);
+            }
+        }
+        for (; k + 32 <= n_columns; k += 32) {
+            OBTREE_LOAD(weight, w + k);
+            OBTREE_LOAD_BYTES8(cells, row + k);
+            OBTREE_ADD_PRODUCT8(a, cells, weight);
+            OBTREE_LOAD(weight, w + k + 8);
+            OBTREE_LOAD_BYTES8(cells, row + k + 8);
+            OBTREE_ADD_PRODUCT8(b, cells, weight);
+            OBTREE_LOAD(weight, w + k + 16);
+            OBTREE_LOAD_BYTES8(cells, row + k + 16);
+            OBTREE_ADD_PRODUCT8(c, cells, weight);
+            OBTREE_LOAD(weight, w + k + 24);
+            OBTREE_LOAD_BYTES8(cells, row + k + 24);
+            OBTREE_ADD_PRODUCT8(d, cells, weight);
+        }
+        for (; k < n_columns; ++k) {
+            rest += (float)row[k] * w[k];
+        }
+        out[p] = (double)(((fold8(a) + fold8(b)) + (fold8(c) + fold8(d))) + rest);
+    }
+}
+
+/* Sums of whole rows with whole weights, exact. */
+static void sum_bytes(const uint8_t *restrict x, ptrdiff_t n_columns,
+                      const int32_t *restrict rows, ptrdiff_t n, const int16_t *restrict w,
+                      double *restrict out)
+{
+    for (ptrdiff_t p = 0; p < n; ++p) {
+        const uint8_t *row = x + rows[p] * n_columns;
+        ptrdiff_t k = 0;
+        int32_t sum = 0;
+        if (p + 4 < n) {
+            const uint8_t *next = x + rows[p + 4] * n_columns;
+            for (ptrdiff_t line = 0; line < 1024 && line < n_columns; line += 64) {
+                OBTREE_PREFETCH(next + line);
+            }
+        }
+#ifdef OBTREE_SUM_BYTES32
+        OBTREE_SUM_BYTES32(sum, k, row, w, n_columns);
+#endif
+        for (; k < n_columns; ++k) {
+            sum += row[k] * w[k];
+        }
+        out[p] = (double)sum;
+    }
+}
+
+static void add_bytes(const uint8_t *restrict x, ptrdiff_t n_columns,
+                      const int32_t *restrict rows, const float *restrict factor, ptrdiff_t n,
+                      float *restrict out)
+{
+    ptrdiff_t k = 0;
+    vec8f a, b, c, d, f, cells;
+    for (; k + 32 <= n_columns; k += 32) {
+        memset(&a, 0, sizeof(a));
+        b = c = d = a;
+        for (ptrdiff_t i = 0; i < n; ++i) {
+            const uint8_t *row = x + rows[i] * n_columns + k;
+            OBTREE_SET8(f, factor[i]);
+            OBTREE_LOAD_BYTES8(cells, row);
+            OBTREE_ADD_PRODUCT8(a, cells, f);
+            OBTREE_LOAD_BYTES8(cells, row + 8);
+            OBTREE_ADD_PRODUCT8(b, cells, f);
+            OBTREE_LOAD_BYTES8(cells, row + 16);
+            OBTREE_ADD_PRODUCT8(c, cells, f);
+            OBTREE_LOAD_BYTES8(cells, row + 24);
+            OBTREE_ADD_PRODUCT8(d, cells, f);
+        }
+        OBTREE_STORE(out + k, a);
+        OBTREE_STORE(out + k + 8, b);
+        OBTREE_STORE(out + k + 16, c);
+        OBTREE_STORE(out + k + 24, d);
+    }
+    for (; k < n_columns; ++k) {
+        float sum = 0.0f;
+        for (ptrdiff_t i = 0; i < n; ++i) {
+            sum += factor[i] * (float)x[rows[i] * n_columns + k];
+        }
+        out[k] = sum;
+    }
+}
+
+static void scale_bytes(const uint8_t *restrict x, ptrdiff_t n, const float *restrict origin,
+                        const float *restrict scale, float *restrict out)
+{
+    for (ptrdiff_t k = 0; k < n; ++k) {
+        out[k] = ((float)x[k] - origin[k]) * scale[k];
+    }
+}
+
+static int64_t pack_bytes(const float *restrict x, ptrdiff_t n, uint8_t *restrict out)
+{
+    int32_t wrong = 0;
+    int64_t sum = 0;
+    for (ptrdiff_t k = 0; k < n; ++k) {
+        /* NaN fails the test as well; what is cast is then in range. */
+        const float cell = x[k] >= 0.0f && x[k] <= 255.0f ? x[k] : 0.0f;
+        const int32_t whole = (int32_t)cell;
+        wrong |= (float)whole != x[k];
+        out[k] = (uint8_t)whole;
+    }
+    for (ptrdiff_t k = 0; k < n; ++k) {
+        sum += out[k];
+    }
+    return wrong ? -1 : sum;
+}
