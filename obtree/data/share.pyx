@@ -35,10 +35,12 @@ cdef inline double read_cell(const DataView* view, row_t row, idx_t j) noexcept 
 cdef inline void read_column(const DataView* view, const row_t* rows, idx_t n, bint by_rows,
                              idx_t j, double* out) noexcept nogil:
     """Values of column j, NaN when missing; by_rows: ranks are read where they stand by rows."""
+    # Rows that an optimiser reads have no columns.
     cdef const ColumnView* column = &view.columns[j]
-    cdef const uint8_t* codes = <const uint8_t*>column.codes
+    cdef const uint8_t* codes
     cdef idx_t i, stride = 1
     if view.X == NULL and column.rows == NULL and column.width == 1 and not column.has_missing:
+        codes = <const uint8_t*>column.codes
         if by_rows:
             codes = view.row_codes + column.row_offset
             stride = view.row_bytes
