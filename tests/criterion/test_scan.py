@@ -17,7 +17,9 @@ LAYOUTS = ["sorted", "above", "gathered", "column", "rows"]
 class Case:
     """A random node and a random column of ranks."""
 
-    def __init__(self, name, seed, n, n_outputs=1, whole=False, n_codes=None, n_classes=3):
+    def __init__(
+        self, name, seed, n, n_outputs=1, whole=False, n_codes=None, n_classes=3, heaviest=3
+    ):
         rng = np.random.default_rng(seed)
         n_samples = 2 * n
         self.name = name
@@ -32,7 +34,7 @@ class Case:
             self.y[self.rows[0]] = 1.0
         self.weight = rng.random(n_samples) + 0.05
         if whole:
-            self.weight = rng.integers(1, 4, n_samples).astype(float)
+            self.weight = rng.integers(1, heaviest + 1, n_samples).astype(float)
         n_codes = n_codes or n
         self.codes = rng.integers(0, n_codes, n) + rng.integers(0, 300)
         self.criterion = bind_criterion(name, self.y, self.n_classes)
@@ -78,6 +80,15 @@ def test_any_number_of_classes(name, n_classes):
     for seed in range(5):
         for whole in (True, False):
             Case(name, seed, 60, 1, whole, n_codes=20, n_classes=n_classes).check()
+
+
+@pytest.mark.parametrize("n_classes", [3, 9, 26])
+# Sums of squares of 60 such rows lie on both sides of 2^31; those of 150 far above.
+@pytest.mark.parametrize(("n", "heaviest"), [(150, 3), (60, 1500), (150, 60000)])
+@pytest.mark.parametrize("name", CLASSIFICATION)
+def test_many_rows_and_heavy_ones(name, n, heaviest, n_classes):
+    for seed in range(6):
+        Case(name, seed, n, 1, True, n_codes=20, n_classes=n_classes, heaviest=heaviest).check()
 
 
 @pytest.mark.parametrize("n_present", [1, 2, 4, 5, 9])
