@@ -1,16 +1,16 @@
 """Growing arrays of nodes.
 
-A store belongs to a worker and is emptied, not freed, between trees. `to_arrays`
-copies a finished tree into NumPy arrays of exactly its size, with the terms in the
-order of the nodes. Only the values, by far the largest array where there are many
-classes, are not copied: they grow in an array that the tree then keeps.
+A store belongs to a worker and is emptied, not freed, between trees. What a tree keeps as
+it was written grows in NumPy arrays that are handed over; only the terms are copied, into
+the order of the nodes. A large tree is therefore in memory once, also while it is finished.
+Arrays that few trees need are written from the first node on that needs them: memory that
+was never written to costs nothing.
 """
 
 import numpy as np
 
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t, uint8_t
-from libc.string cimport memcpy
 
 from obtree.core.memory cimport free_block, grow_block
 from obtree.core.types cimport feature_t, idx_t, node_t, w_t
@@ -20,21 +20,27 @@ cdef enum:
     NODE_BYTES = 64           # of a node, more or less, without its value
     RESERVED_BYTES = 33554432
 
+# What is handed over, one item for each node and value_size for "value".
+KEPT = {
+    "children_left": np.int32,
+    "threshold": np.float64,
+    "impurity": np.float64,
+    "n_node_samples": np.int64,
+    "weighted_n_node_samples": np.float64,
+    "value": np.float64,
+}
+
 
 cdef class NodeStore:
 
     def __init__(self, idx_t value_size):
         self.value_size = value_size
+        self._kept = {}
 
     def __dealloc__(self):
-        free_block(self.left)
-        free_block(self.threshold)
         free_block(self.first_term)
         free_block(self.term_count)
         free_block(self.missing_left)
-        free_block(self.impurity)
-        free_block(self.n_rows)
-        free_block(self.weight)
         free_block(self.term_feature)
         free_block(self.term_weight)
         free_block(self.lower)
@@ -51,39 +57,40 @@ cdef class NodeStore:
     cdef int reserve(self, idx_t n_rows) except -1:
         """Make room for any tree on n_rows rows, or for a large one.
 
-        Memory that is never written to costs nothing, and arrays that need not be moved
-        leave no holes behind.
+        Arrays that need not be moved leave no holes behind.
         """
         cdef idx_t n_bytes = NODE_BYTES + self.value_size * <idx_t>sizeof(double)
-        self._lengthen_nodes(max(min(2 * n_rows, RESERVED_BYTES // n_bytes), <idx_t>256))
+        cdef idx_t n = max(min(2 * n_rows, RESERVED_BYTES // n_bytes), <idx_t>256)
+        self._n_expected = n
+        self._lengthen_nodes(n)
         self._lengthen_terms(max(min(n_rows, RESERVED_BYTES // n_bytes), <idx_t>256))
         return 0
 
     cdef int _lengthen_nodes(self, idx_t n) except -1 nogil:
-        self.left = <node_t*>grow_block(self.left, n, sizeof(node_t))
-        self.threshold = <double*>grow_block(self.threshold, n, sizeof(double))
+        """Make room for n nodes in the arrays that stay with the store."""
         self.lower = <double*>grow_block(self.lower, n, sizeof(double))
         self.first_term = <int64_t*>grow_block(self.first_term, n, sizeof(int64_t))
         self.term_count = <int32_t*>grow_block(self.term_count, n, sizeof(int32_t))
         self.missing_left = <uint8_t*>grow_block(self.missing_left, n, sizeof(uint8_t))
-        self.impurity = <double*>grow_block(self.impurity, n, sizeof(double))
-        self.n_rows = <int64_t*>grow_block(self.n_rows, n, sizeof(int64_t))
-        self.weight = <w_t*>grow_block(self.weight, n, sizeof(w_t))
         self._node_capacity = n
         return 0
 
-    cdef int _lengthen_values(self, idx_t n) except -1 nogil:
-        """Make room for the values of n nodes, those there are being kept."""
-        cdef double[::1] values
-        with gil:
-            if self._values is None:
-                self._values = np.empty(n * self.value_size)
-            else:
+    cdef int _lengthen_kept(self, idx_t n) except -1:
+        """Make room for n nodes in the arrays to be handed over; what is there remains."""
+        for name, dtype in KEPT.items():
+            size = n * self.value_size if name == "value" else n
+            if name in self._kept:
                 # Nobody else has the array.
-                self._values.resize(n * self.value_size, refcheck=False)
-            values = self._values
-            self.value = &values[0]
-        self._value_capacity = n
+                self._kept[name].resize(size, refcheck=False)
+            else:
+                self._kept[name] = np.empty(size, dtype=dtype)
+        self.left = <node_t*>find_data(self._kept["children_left"])
+        self.threshold = <double*>find_data(self._kept["threshold"])
+        self.impurity = <double*>find_data(self._kept["impurity"])
+        self.n_rows = <int64_t*>find_data(self._kept["n_node_samples"])
+        self.weight = <w_t*>find_data(self._kept["weighted_n_node_samples"])
+        self.value = <double*>find_data(self._kept["value"])
+        self._kept_capacity = n
         return 0
 
     cdef node_t add_node(self) except -1 nogil:
@@ -92,15 +99,17 @@ cdef class NodeStore:
         if node == self._node_capacity:
             # By half: a large tree is a good part of what a fit takes.
             self._lengthen_nodes(node + node // 2 + 256)
-        if node >= self._value_capacity:
+        if node >= self._kept_capacity:
             # The tree before tells how many there will be.
-            self._lengthen_values(max(node + node // 2 + 256, self._n_expected))
+            with gil:
+                self._lengthen_kept(max(node + node // 2 + 256, self._n_expected))
         if node >= 2147483647:
             with gil:
                 raise MemoryError("a tree cannot have 2**31 - 1 nodes or more")
         self.left[node] = -1
         self.threshold[node] = 0.0
-        self.lower[node] = -INFINITY
+        if self.uses_lower:
+            self.lower[node] = -INFINITY
         self.first_term[node] = 0
         self.term_count[node] = 0
         self.missing_left[node] = 0
@@ -127,12 +136,7 @@ cdef class NodeStore:
         for k in range(plane.n_terms):
             self.term_feature[at + k] = plane.feature[k]
             self.term_weight[at + k] = plane.weight[k]
-            self.term_partner[at + k] = -1 if plane.partner == NULL else plane.partner[k]
-            self.term_share[at + k] = 1.0 if plane.share == NULL else plane.share[k]
-        self.uses_lower |= plane.lower > -INFINITY
-        self.uses_partner |= plane.partner != NULL
-        self.uses_share |= plane.share != NULL
-        self.lower[node] = plane.lower
+        self._set_rarities(node, plane)
         self.left[node] = left
         self.threshold[node] = plane.threshold
         self.missing_left[node] = 2 if not plane.missing_seen else plane.missing_left != 0
@@ -141,8 +145,35 @@ cdef class NodeStore:
         self.n_terms += plane.n_terms
         return 0
 
-    cdef dict to_arrays(self):
-        """Copies for `obtree.tree.tree.Tree.from_arrays`, terms in node order."""
+    cdef void _set_rarities(self, node_t node, const Hyperplane* plane) noexcept nogil:
+        """Write what few trees need, and once for all nodes and terms before."""
+        cdef idx_t k, at = self.n_terms
+        if plane.lower > -INFINITY and not self.uses_lower:
+            self.uses_lower = True
+            for k in range(self.n_nodes):
+                self.lower[k] = -INFINITY
+        if plane.partner != NULL and not self.uses_partner:
+            self.uses_partner = True
+            for k in range(at):
+                self.term_partner[k] = -1
+        if plane.share != NULL and not self.uses_share:
+            self.uses_share = True
+            for k in range(at):
+                self.term_share[k] = 1.0
+        if self.uses_lower:
+            self.lower[node] = plane.lower
+        if self.uses_partner:
+            for k in range(plane.n_terms):
+                self.term_partner[at + k] = -1 if plane.partner == NULL else plane.partner[k]
+        if self.uses_share:
+            for k in range(plane.n_terms):
+                self.term_share[at + k] = 1.0 if plane.share == NULL else plane.share[k]
+
+    cdef dict to_arrays(self, idx_t n_outputs):
+        """The arrays of `obtree.tree.tree.Tree.from_arrays`, terms in node order.
+
+        The store is without nodes then: `clear` it before it is used again.
+        """
         cdef idx_t n = self.n_nodes, node, k, at = 0
         right = np.empty(n, dtype=np.int32)
         missing_left = np.empty(n, dtype=np.uint8)
@@ -171,43 +202,37 @@ cdef class NodeStore:
                     source[at] = k
                 at += 1
             pointers[node + 1] = at
-        arrays = {
-            "children_left": copy_array(self.left, n, np.int32),
+        arrays = self._take_kept()
+        arrays["value"].resize((n, n_outputs, self.value_size // n_outputs), refcheck=False)
+        arrays |= {
             "children_right": right,
-            "threshold": copy_array(self.threshold, n, np.float64),
             "term_ptr": term_ptr,
             "term_feature": term_feature,
             "term_weight": term_weight,
             "missing_go_left": missing_left,
-            "impurity": copy_array(self.impurity, n, np.float64),
-            "n_node_samples": copy_array(self.n_rows, n, np.int64),
-            "weighted_n_node_samples": copy_array(self.weight, n, np.float64),
-            "value": self._take_values(),
         }
         if self.uses_lower:
-            arrays["lower_threshold"] = copy_array(self.lower, n, np.float64)
+            arrays["lower_threshold"] = np.array(<double[:n]>self.lower)
         if self.uses_partner:
-            arrays["term_partner"] = copy_array(self.term_partner, self.n_terms, np.int32)[order]
+            arrays["term_partner"] = np.asarray(<int32_t[:self.n_terms]>self.term_partner)[order]
         if self.uses_share:
-            shares = copy_array(self.term_share, self.n_terms, np.float64)
-            arrays["term_share"] = shares[order].astype(np.float32)
+            shares = np.asarray(<double[:self.n_terms]>self.term_share)[order]
+            arrays["term_share"] = shares.astype(np.float32)
         return arrays
 
-    cdef object _take_values(self):
-        """The values, which are the tree's from now on."""
-        values = self._values
-        values.resize(self.n_nodes * self.value_size, refcheck=False)
+    cdef dict _take_kept(self):
+        """The arrays that are the tree's from now on, cut to its size."""
+        kept = self._kept
+        for name, array in kept.items():
+            if name != "value":
+                array.resize(self.n_nodes, refcheck=False)
+        self._kept = {}
+        self._kept_capacity = 0
         self._n_expected = self.n_nodes + self.n_nodes // 16
-        self._values = None
-        self.value = NULL
-        self._value_capacity = 0
-        return values
+        return kept
 
 
-cdef object copy_array(const void* source, idx_t n, dtype):
-    """A NumPy array with a copy of n items."""
-    array = np.empty(n, dtype=dtype)
-    cdef uint8_t[::1] target = array.view(np.uint8)
-    if n:
-        memcpy(&target[0], source, target.shape[0])
-    return array
+cdef void* find_data(array) except NULL:
+    """Where the items of an array lie."""
+    cdef uint8_t[::1] data = array.view(np.uint8)
+    return &data[0]

@@ -7,9 +7,12 @@ cdef class Workspace:
     cdef void** _blocks
     cdef size_t _n_blocks
     cdef size_t _capacity
+    cdef void* _shared
+    cdef size_t _shared_bytes
     cdef readonly size_t n_bytes
 
     cdef void* take(self, size_t n_items, size_t item_size) except NULL
+    cdef void* share(self, size_t n_items, size_t item_size) except NULL
 
 
 cdef void* grow_block(void* block, size_t n_items, size_t item_size) except NULL nogil

@@ -40,6 +40,8 @@ cdef class Workspace:
         self._blocks = NULL
         self._n_blocks = 0
         self._capacity = 0
+        self._shared = NULL
+        self._shared_bytes = 0
         self.n_bytes = 0
 
     def __dealloc__(self):
@@ -61,3 +63,13 @@ cdef class Workspace:
         self._n_blocks += 1
         self.n_bytes += n_items * item_size
         return block
+
+    cdef void* share(self, size_t n_items, size_t item_size) except NULL:
+        """A block that others may have too, for what is forgotten when a call returns.
+
+        Those who ask for most should ask first: a larger block is a new one.
+        """
+        if self._shared == NULL or n_items > self._shared_bytes // max(item_size, 1):
+            self._shared = self.take(n_items, item_size)
+            self._shared_bytes = n_items * item_size
+        return self._shared

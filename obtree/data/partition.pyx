@@ -32,8 +32,8 @@ cdef class SampleIndex:
         self.view = view
         self.rows = <row_t*>workspace.take(n, sizeof(row_t))
         self.weight = <w_t*>workspace.take(n, sizeof(w_t))
-        self._spare = <row_t*>workspace.take(n, sizeof(row_t))
-        self._codes = <uint32_t*>workspace.take(n, sizeof(uint32_t))
+        self._codes = <uint32_t*>workspace.share(2 * n, sizeof(uint32_t))
+        self._spare = <row_t*>(self._codes + n)
         self.n_rows = 0
         return 0
 

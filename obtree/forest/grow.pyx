@@ -113,14 +113,11 @@ cdef class GrowthWorker(Worker):
 
     cdef object _finish(self):
         """The grown nodes as a Tree."""
-        arrays = self._builder.store.to_arrays()
         n_classes = self._job._n_classes
-        n_nodes = len(arrays["threshold"])
-        arrays["value"] = arrays["value"].reshape(n_nodes, len(n_classes), -1)
         return Tree.from_arrays(
             n_features=self._job._dataset.n_features,
             n_classes=n_classes,
-            **arrays,
+            **self._builder.store.to_arrays(len(n_classes)),
         )
 
 

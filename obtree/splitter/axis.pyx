@@ -82,7 +82,7 @@ cdef class AxisSplitter(Splitter):
         self.bins_from = <idx_t*>workspace.take(view.n_features, sizeof(idx_t))
         self.codes = <uint32_t*>workspace.take(view.n_samples, sizeof(uint32_t))
         self.words = <uint64_t*>workspace.take(view.n_samples, sizeof(uint64_t))
-        self.spare = <uint64_t*>workspace.take(view.n_samples, sizeof(uint64_t))
+        self.spare = <uint64_t*>workspace.share(view.n_samples, sizeof(uint64_t))
         return 0
 
     cdef int begin_tree(self, RandState* rng) except -1 nogil:

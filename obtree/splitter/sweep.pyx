@@ -24,7 +24,7 @@ cdef class ScoreSweep:
         self.criterion = criterion
         self.keys = <uint32_t*>workspace.take(max_rows, sizeof(uint32_t))
         self.words = <uint64_t*>workspace.take(max_rows, sizeof(uint64_t))
-        self.spare = <uint64_t*>workspace.take(max_rows, sizeof(uint64_t))
+        self.spare = <uint64_t*>workspace.share(max_rows, sizeof(uint64_t))
         return 0
 
     cdef int sweep(self, const double* score, idx_t n, const ScanLimits* limits,
