@@ -53,7 +53,7 @@ cdef extern from "simd/kernels.h":
                                uint32_t* low, uint32_t* high) noexcept nogil
         Py_ssize_t (*gather_above)(const void* codes, int32_t width, Py_ssize_t stride,
                                    const int32_t* rows, Py_ssize_t n, uint64_t* words,
-                                   uint32_t* high) noexcept nogil
+                                   uint32_t* bits) noexcept nogil
         void (*fill_classes)(const void* codes, int32_t width, Py_ssize_t stride,
                              const int32_t* rows, Py_ssize_t n, uint32_t low,
                              const int32_t* slot, const double* w, Py_ssize_t n_slots,

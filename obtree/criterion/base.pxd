@@ -34,7 +34,8 @@ cdef struct Cut:
 
 cdef struct RankColumn:
     # Ranks of the current node's rows, where they lie: the rank of row p is found at
-    # rows[p] * stride bytes from codes, or is the 32-bit codes[p] when rows is NULL.
+    # rows[p] * stride bytes from codes, at rows[p] bytes when stride is 0, or is the 32-bit
+    # codes[p] when rows is NULL.
     const void* codes
     int32_t width             # bytes of a rank: 1, 2 or 4
     idx_t stride
@@ -123,7 +124,7 @@ cdef inline idx_t rank_key(const RankColumn* column, idx_t p) noexcept nogil:
     cdef uint16_t pair
     if column.rows == NULL:
         return (<const uint32_t*>at)[p] - column.low
-    at += column.rows[p] * column.stride
+    at += column.rows[p] * column.stride if column.stride else column.rows[p]
     if column.width == 1:
         return (<const uint8_t*>at)[0] - column.low
     if column.width == 2:

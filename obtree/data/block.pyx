@@ -45,12 +45,13 @@ cdef class RankBlock:
             return
         if end - start > self._max_rows:
             self.view.row_codes = self._data.row_codes
+            self.view.row_bytes = row_bytes
             self.view.row_limit = self._data.row_limit
             self.view.row_places = NULL
             return
         if start < self._start or end > self._end:
             for p in range(end - start):
-                self._place[rows[start + p]] = <row_t>p
+                self._place[rows[start + p]] = <row_t>(p * row_bytes)
                 memcpy(self._codes + p * row_bytes,
                        self._data.row_codes + rows[start + p] * row_bytes, row_bytes)
             self._start = start
@@ -58,5 +59,7 @@ cdef class RankBlock:
         for p in range(end - start):
             self._places[p] = self._place[rows[start + p]]
         self.view.row_codes = self._codes
+        # Places count bytes: no multiplication for every rank that is read.
+        self.view.row_bytes = 0
         self.view.row_limit = self._max_rows
         self.view.row_places = self._places

@@ -35,8 +35,9 @@ cdef struct DataView:
     const uint8_t* row_codes
     idx_t row_bytes
     idx_t row_limit
-    # Where the open node's rows stand in row_codes, when that holds but a few rows (see
-    # block.pyx): a node is then read as a whole. NULL: every row stands in its place.
+    # Which byte of row_codes the open node's rows begin at, when that holds but a few rows (see
+    # block.pyx): a node is then read as a whole and row_bytes is 0. NULL: every row stands in
+    # its place.
     const row_t* row_places
 
 
@@ -71,9 +72,9 @@ cdef void gather_codes(const DataView* view, idx_t j, const row_t* rows, idx_t n
                        uint32_t* out, uint32_t* low, uint32_t* high) noexcept nogil
 
 # The same for a dense column's rows whose rank is not zero only: OUT words (room for n)
-# rank << 32 | place among `rows`, in order, and the largest rank. Returns how many.
+# rank << 32 | place among `rows`, in order, and all bits of their ranks. Returns how many.
 cdef idx_t gather_above(const DataView* view, idx_t j, const row_t* rows, idx_t n,
-                        uint64_t* words, uint32_t* high) noexcept nogil
+                        uint64_t* words, uint32_t* bits) noexcept nogil
 
 # The value that rank `code` of column j stands for. `rows` (n) must contain a row with it.
 cdef X_t find_value(const DataView* view, idx_t j, uint32_t code,

@@ -386,13 +386,13 @@ cdef void gather_codes(const DataView* view, idx_t j, const row_t* rows, idx_t n
 
 
 cdef idx_t gather_above(const DataView* view, idx_t j, const row_t* rows, idx_t n,
-                        uint64_t* words, uint32_t* high) noexcept nogil:
+                        uint64_t* words, uint32_t* bits) noexcept nogil:
     cdef const ColumnView* column = &view.columns[j]
     if n <= view.row_limit:
         return kernels().gather_above(view.row_codes + column.row_offset, column.width,
-                                      view.row_bytes, find_places(view, rows), n, words, high)
+                                      view.row_bytes, find_places(view, rows), n, words, bits)
     return kernels().gather_above(column.codes, column.width, column.width, rows, n, words,
-                                  high)
+                                  bits)
 
 
 cdef void gather_stored(const ColumnView* column, const row_t* rows, idx_t n, uint32_t* out,

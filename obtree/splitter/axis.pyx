@@ -215,15 +215,16 @@ cdef class AxisSplitter(Splitter):
     cdef bint scan_above(self, const NodeTask* task, idx_t j, const ScanLimits* limits,
                          Cut* best) except -1 nogil:
         """Improve `best` by the rows above the column's smallest value; whether constant."""
-        cdef uint32_t high
-        cdef idx_t n_words = gather_above(self.view, j, task.rows, task.n, self.words, &high)
+        cdef uint32_t bits
+        cdef idx_t n_words = gather_above(self.view, j, task.rows, task.n, self.words, &bits)
         if n_words == 0:
             return True
-        sort_words_below(self.words, n_words, high, self.spare)
+        # No rank is above all their bits, and only those that are all the same are equal to them.
+        sort_words_below(self.words, n_words, bits, self.spare)
         if n_words < task.n:
             self.criterion.scan_above(self.words, n_words, task.n, limits, best)
             return False
-        if word_key(self.words[0]) == high:
+        if word_key(self.words[0]) == bits:
             return True
         self.criterion.scan(self.words, n_words, limits, best)
         return False

@@ -60,15 +60,18 @@ def gather_bytes(table, idx_t offset, int32_t width, rows):
     return np.asarray(out), low, high
 
 
-def gather_above(table, int32_t width, rows):
-    """(words of the rows whose rank is not zero, the largest rank), from rows of bytes."""
+def gather_above(table, int32_t width, rows, placed=False):
+    """(words of the rows whose rank is not zero, bits of their ranks), from rows of bytes.
+
+    `placed`: the kernel is told where the rows begin instead of their numbers.
+    """
     cdef const uint8_t[:, ::1] cells = table
-    cdef const int32_t[::1] at = rows
+    cdef const int32_t[::1] at = rows * np.int32(table.shape[1]) if placed else rows
     cdef uint64_t[::1] words = np.empty(len(rows), dtype=np.uint64)
-    cdef uint32_t high
-    n_words = kernels().gather_above(&cells[0, 0], width, cells.shape[1], &at[0], at.shape[0],
-                                     &words[0], &high)
-    return np.asarray(words)[:n_words], high
+    cdef uint32_t bits
+    n_words = kernels().gather_above(&cells[0, 0], width, 0 if placed else cells.shape[1],
+                                     &at[0], at.shape[0], &words[0], &bits)
+    return np.asarray(words)[:n_words], bits
 
 
 def sort_codes(codes):

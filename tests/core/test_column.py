@@ -55,11 +55,12 @@ def test_gather_above_leaves_out_rank_zero(dtype, n, stride, share):
     width = np.dtype(dtype).itemsize
     table = np.zeros((len(column), max(stride, width)), dtype=np.uint8)
     table[:, :width] = column.view(np.uint8).reshape(-1, width)
-    words, high = gather_above(table, width, rows)
     above = np.flatnonzero(column[rows])
     expected = column[rows][above].astype(np.uint64) << np.uint64(32) | above.astype(np.uint64)
-    np.testing.assert_array_equal(words, expected)
-    assert high == column[rows].max()
+    for placed in (False, True) if width <= 2 else (False,):
+        words, bits = gather_above(table, width, rows, placed)
+        np.testing.assert_array_equal(words, expected)
+        assert bits == np.bitwise_or.reduce(column[rows])
 
 
 @pytest.mark.parametrize("n", SIZES)

@@ -1,82 +1,55 @@
 /* Counting ranks into bins. */
 
-/* RANK(p) reads the rank of the node's row p. */
-#define OBTREE_FILL_CLASSES(RANK, FETCH)                                                         \
-    OBTREE_UNROLL                                                                                \
-    for (ptrdiff_t p = 0; p < n; ++p) {                                                          \
-        FETCH()                                                                                  \
-        bins[(ptrdiff_t)(RANK(p) - low) * n_slots + slot[p]] += w[p];                            \
-    }
+#define OBTREE_FILL_CLASSES(rank, p)                                                             \
+    bins[(ptrdiff_t)((rank)-low) * n_slots + slot[p]] += w[p];
 
 /* The class in the lower half, the weight in the upper. */
-#define OBTREE_FILL_COUNTS(RANK, FETCH)                                                          \
-    OBTREE_UNROLL                                                                                \
-    for (ptrdiff_t p = 0; p < n; ++p) {                                                          \
-        FETCH()                                                                                  \
+#define OBTREE_FILL_COUNTS(rank, p)                                                              \
+    {                                                                                            \
         const uint32_t row = packed[p];                                                          \
-        counts[(ptrdiff_t)(RANK(p) - low) * n_slots + (row & 0xffff)] += row >> 16;              \
+        counts[(ptrdiff_t)((rank)-low) * n_slots + (row & 0xffff)] += row >> 16;                 \
     }
 
-/* RANK reads from whatever `codes` names. */
-#define OBTREE_FILL_TWO_COUNTS(RANK, FETCH)                                                      \
-    for (ptrdiff_t p = 0; p < n; ++p) {                                                          \
+/* `rank` is read from whatever `codes` names. */
+#define OBTREE_FILL_TWO_COUNTS(rank, p)                                                          \
+    {                                                                                            \
         const uint32_t row = packed[p], slot = row & 0xffff, weight = row >> 16;                 \
-        FETCH()                                                                                  \
-        counts[(ptrdiff_t)RANK(p) * n_slots + slot] += weight;                                   \
+        counts[(ptrdiff_t)(rank)*n_slots + slot] += weight;                                      \
         {                                                                                        \
             const void *codes = others;                                                          \
-            FETCH()                                                                              \
-            other_counts[(ptrdiff_t)RANK(p) * n_slots + slot] += weight;                         \
+            other_counts[(ptrdiff_t)(rank)*n_slots + slot] += weight;                            \
         }                                                                                        \
     }
 
-#define OBTREE_FILL_PAIRS(RANK, FETCH)                                                           \
-    OBTREE_UNROLL                                                                                \
-    for (ptrdiff_t p = 0; p < n; ++p) {                                                          \
-        FETCH()                                                                                  \
-        double *bin = bins + 2 * (ptrdiff_t)(RANK(p) - low);                                     \
-        bin[0] += records[2 * p];                                                                \
-        bin[1] += records[2 * p + 1];                                                            \
+#define OBTREE_FETCH_TWO(byte)                                                                   \
+    OBTREE_FETCH(byte);                                                                          \
+    OBTREE_PREFETCH((const uint8_t *)others + (byte))
+
+#define OBTREE_FILL_PAIRS(rank, p)                                                               \
+    {                                                                                            \
+        double *bin = bins + 2 * (ptrdiff_t)((rank)-low);                                        \
+        bin[0] += records[2 * (p)];                                                                \
+        bin[1] += records[2 * (p) + 1];                                                            \
     }
 
-#define OBTREE_FILL_MOMENTS(RANK, FETCH)                                                         \
-    for (ptrdiff_t p = 0; p < n; ++p) {                                                          \
-        FETCH()                                                                                  \
-        double *bin = bins + (ptrdiff_t)(RANK(p) - low) * n_fields;                              \
+#define OBTREE_FILL_MOMENTS(rank, p)                                                             \
+    {                                                                                            \
+        double *bin = bins + (ptrdiff_t)((rank)-low) * n_fields;                                 \
         for (ptrdiff_t k = 0; k < n_fields; ++k) {                                               \
-            bin[k] += records[p * n_fields + k];                                                 \
+            bin[k] += records[(p)*n_fields + k];                                                 \
         }                                                                                        \
     }
 
-#define OBTREE_AT1(p) (uint32_t) OBTREE_RANK1(rows[p])
-#define OBTREE_AT2(p) (uint32_t) OBTREE_RANK2(rows[p])
-#define OBTREE_AT4(p) OBTREE_RANK4(rows[p])
-#define OBTREE_STRIDED_AT1(p) (uint32_t) OBTREE_STRIDED1(rows[p])
-#define OBTREE_STRIDED_AT2(p) (uint32_t) OBTREE_STRIDED2(rows[p])
-
-/* One loop for each way in which ranks may stand in memory. */
-#define OBTREE_FOR_COLUMNS(FILL)                                                                 \
+/* Ranks of a column, or such as were gathered before. */
+#define OBTREE_FOR_RANKS(STEP)                                                                   \
     do {                                                                                         \
-        if (stride != width && width == 1) {                                              \
-            FILL(OBTREE_STRIDED_AT1, OBTREE_FETCH_AHEAD)                                         \
-        } else if (stride != width) {                                                            \
-            FILL(OBTREE_STRIDED_AT2, OBTREE_FETCH_AHEAD)                                         \
-        } else if (width == 1) {                                                                 \
-            FILL(OBTREE_AT1, OBTREE_NO_FETCH)                                                    \
-        } else if (width == 2) {                                                                 \
-            FILL(OBTREE_AT2, OBTREE_NO_FETCH)                                                    \
+        if (rows != NULL) {                                                                      \
+            OBTREE_FOR_COLUMN(STEP, OBTREE_FETCH);                                               \
         } else {                                                                                 \
-            FILL(OBTREE_AT4, OBTREE_NO_FETCH)                                                    \
-        }                                                                                        \
-    } while (0)
-
-/* The same and ranks that were gathered before. */
-#define OBTREE_FOR_RANKS(FILL)                                                                   \
-    do {                                                                                         \
-        if (rows == NULL) {                                                                      \
-            FILL(OBTREE_RANK4, OBTREE_NO_FETCH)                                                  \
-        } else {                                                                                 \
-            OBTREE_FOR_COLUMNS(FILL);                                                            \
+            OBTREE_UNROLL                                                                        \
+            for (ptrdiff_t p = 0; p < n; ++p) {                                                  \
+                STEP(OBTREE_RANK4(p), p)                                                         \
+            }                                                                                    \
         }                                                                                        \
     } while (0)
 
@@ -99,7 +72,7 @@ static void fill_two_counts(const void *codes, const void *others, int32_t width
                             const uint32_t *packed, ptrdiff_t n_slots, uint32_t *counts,
                             uint32_t *other_counts)
 {
-    OBTREE_FOR_COLUMNS(OBTREE_FILL_TWO_COUNTS);
+    OBTREE_FOR_COLUMN(OBTREE_FILL_TWO_COUNTS, OBTREE_FETCH_TWO);
 }
 
 /* Rows of one class follow each other in a nearly pure node. Two halves take turns, so

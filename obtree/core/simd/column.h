@@ -1,16 +1,72 @@
 /* Reading one encoded column for the rows of a node, and splitting them by it. */
 
-/* RANK(row) reads the rank of a row. Reading and comparing are separate loops: the
- * second one is then done with vectors. */
-#define OBTREE_GATHER(RANK, FETCH)                                                               \
+/* STEP(rank, p) for every row of a node; RANK(row) reads the rank of a row. */
+#define OBTREE_FOR_ROWS(STEP, RANK)                                                              \
     do {                                                                                         \
         OBTREE_UNROLL                                                                            \
         for (ptrdiff_t p = 0; p < n; ++p) {                                                      \
-            FETCH()                                                                              \
-            out[p] = RANK(rows[p]);                                                              \
+            STEP(RANK(rows[p]), p)                                                               \
         }                                                                                        \
-        find_range(out, n, low, high);                                                           \
     } while (0)
+
+/* The same for scattered rows: FETCH(byte) asks for a line well before it is needed, which
+ * halves the time in nodes of some hundred rows. BYTE(row) is where a rank stands. */
+enum { OBTREE_AHEAD = 24 };
+#define OBTREE_FETCH(byte) OBTREE_PREFETCH((const uint8_t *)codes + (byte))
+#define OBTREE_FOR_FAR_ROWS(STEP, RANK, BYTE, FETCH)                                             \
+    do {                                                                                         \
+        ptrdiff_t p = 0;                                                                         \
+        for (; p + OBTREE_AHEAD + 4 <= n; p += 4) {                                              \
+            FETCH(BYTE(rows[p + OBTREE_AHEAD]));                                                 \
+            FETCH(BYTE(rows[p + OBTREE_AHEAD + 1]));                                             \
+            FETCH(BYTE(rows[p + OBTREE_AHEAD + 2]));                                             \
+            FETCH(BYTE(rows[p + OBTREE_AHEAD + 3]));                                             \
+            STEP(RANK(rows[p]), p)                                                               \
+            STEP(RANK(rows[p + 1]), p + 1)                                                       \
+            STEP(RANK(rows[p + 2]), p + 2)                                                       \
+            STEP(RANK(rows[p + 3]), p + 3)                                                       \
+        }                                                                                        \
+        for (; p < n; ++p) {                                                                     \
+            STEP(RANK(rows[p]), p)                                                               \
+        }                                                                                        \
+    } while (0)
+
+#define OBTREE_RANK1(row) ((const uint8_t *)codes)[row]
+#define OBTREE_RANK2(row) ((const uint16_t *)codes)[row]
+#define OBTREE_RANK4(row) ((const uint32_t *)codes)[row]
+#define OBTREE_STRIDED1(row) ((const uint8_t *)codes)[(row) * stride]
+#define OBTREE_STRIDED2(row) load_pair((const uint8_t *)codes + (row) * stride)
+#define OBTREE_PLACED2(row) load_pair((const uint8_t *)codes + (row))
+#define OBTREE_STRIDED_BYTE(row) ((row) * stride)
+#define OBTREE_PLACED_BYTE(row) (row)
+
+/* One loop for each way in which ranks may stand in memory: see struct RankColumn. */
+#define OBTREE_FOR_COLUMN(STEP, FETCH)                                                           \
+    do {                                                                                         \
+        if (stride == 0 && width == 1) {                                                         \
+            OBTREE_FOR_FAR_ROWS(STEP, OBTREE_RANK1, OBTREE_PLACED_BYTE, FETCH);                  \
+        } else if (stride == 0) {                                                                \
+            OBTREE_FOR_FAR_ROWS(STEP, OBTREE_PLACED2, OBTREE_PLACED_BYTE, FETCH);                \
+        } else if (stride != width && width == 1) {                                              \
+            OBTREE_FOR_FAR_ROWS(STEP, OBTREE_STRIDED1, OBTREE_STRIDED_BYTE, FETCH);              \
+        } else if (stride != width) {                                                            \
+            OBTREE_FOR_FAR_ROWS(STEP, OBTREE_STRIDED2, OBTREE_STRIDED_BYTE, FETCH);              \
+        } else if (width == 1) {                                                                 \
+            OBTREE_FOR_ROWS(STEP, OBTREE_RANK1);                                                 \
+        } else if (width == 2) {                                                                 \
+            OBTREE_FOR_ROWS(STEP, OBTREE_RANK2);                                                 \
+        } else {                                                                                 \
+            OBTREE_FOR_ROWS(STEP, OBTREE_RANK4);                                                 \
+        }                                                                                        \
+    } while (0)
+
+/* Two bytes at any address. */
+static uint16_t load_pair(const uint8_t *address)
+{
+    uint16_t pair;
+    memcpy(&pair, address, sizeof(pair));
+    return pair;
+}
 
 /* Ranks are below 2^31, so signed comparisons, which every instruction set has, do. */
 static void find_range(const uint32_t *codes, ptrdiff_t n, uint32_t *low, uint32_t *high)
@@ -25,81 +81,41 @@ static void find_range(const uint32_t *codes, ptrdiff_t n, uint32_t *low, uint32
     *high = (uint32_t)highest;
 }
 
-#define OBTREE_RANK1(row) ((const uint8_t *)codes)[row]
-#define OBTREE_RANK2(row) ((const uint16_t *)codes)[row]
-#define OBTREE_RANK4(row) ((const uint32_t *)codes)[row]
-#define OBTREE_STRIDED1(row) ((const uint8_t *)codes)[(row) * stride]
-#define OBTREE_STRIDED2(row) load_pair((const uint8_t *)codes + (row) * stride)
-
-/* Scattered rows: ask for a line well before it is needed, which halves the time in
- * nodes of some hundred rows. */
-enum { OBTREE_AHEAD = 24 };
-#define OBTREE_FETCH_AHEAD()                                                                     \
-    if (p + OBTREE_AHEAD < n) {                                                                  \
-        OBTREE_PREFETCH((const uint8_t *)codes + rows[p + OBTREE_AHEAD] * stride);               \
-    }
-#define OBTREE_NO_FETCH()
-
-static void gather_codes(const void *codes, int32_t width, const int32_t *rows, ptrdiff_t n,
-                         uint32_t *out, uint32_t *low, uint32_t *high)
-{
-    if (width == 1) {
-        OBTREE_GATHER(OBTREE_RANK1, OBTREE_NO_FETCH);
-    } else if (width == 2) {
-        OBTREE_GATHER(OBTREE_RANK2, OBTREE_NO_FETCH);
-    } else {
-        OBTREE_GATHER(OBTREE_RANK4, OBTREE_NO_FETCH);
-    }
-}
-
-/* Two bytes at any address. */
-static uint16_t load_pair(const uint8_t *address)
-{
-    uint16_t pair;
-    memcpy(&pair, address, sizeof(pair));
-    return pair;
-}
+/* Reading and comparing are separate loops: the second one is then done with vectors. */
+#define OBTREE_GATHER(rank, p) out[p] = rank;
 
 static void gather_strided(const void *codes, int32_t width, ptrdiff_t stride,
                            const int32_t *rows, ptrdiff_t n, uint32_t *out, uint32_t *low,
                            uint32_t *high)
 {
-    if (width == 1) {
-        OBTREE_GATHER(OBTREE_STRIDED1, OBTREE_FETCH_AHEAD);
-    } else {
-        OBTREE_GATHER(OBTREE_STRIDED2, OBTREE_FETCH_AHEAD);
-    }
+    OBTREE_FOR_COLUMN(OBTREE_GATHER, OBTREE_FETCH);
+    find_range(out, n, low, high);
+}
+
+static void gather_codes(const void *codes, int32_t width, const int32_t *rows, ptrdiff_t n,
+                         uint32_t *out, uint32_t *low, uint32_t *high)
+{
+    gather_strided(codes, width, width, rows, n, out, low, high);
 }
 
 /* The word is stored for every row, and the cursor moves past it when it counts: no
  * branch to mispredict. */
-#define OBTREE_GATHER_ABOVE(RANK, FETCH)                                                         \
-    OBTREE_UNROLL                                                                                \
-    for (ptrdiff_t p = 0; p < n; ++p) {                                                          \
-        FETCH()                                                                                  \
-        const uint32_t code = RANK(rows[p]);                                                     \
-        words[n_words] = (uint64_t)code << 32 | (uint64_t)p;                                     \
+#define OBTREE_GATHER_ABOVE(rank, p)                                                             \
+    {                                                                                            \
+        const uint32_t code = rank;                                                              \
+        words[n_words] = (uint64_t)code << 32 | (uint64_t)(p);                                     \
         n_words += code != 0;                                                                    \
-        highest = code > highest ? code : highest;                                               \
+        bits |= code;                                                                            \
     }
 
 static ptrdiff_t gather_above(const void *codes, int32_t width, ptrdiff_t stride,
-                              const int32_t *rows, ptrdiff_t n, uint64_t *words, uint32_t *high)
+                              const int32_t *rows, ptrdiff_t n, uint64_t *words,
+                              uint32_t *all_bits)
 {
     ptrdiff_t n_words = 0;
-    uint32_t highest = 0;
-    if (stride != width && width == 1) {
-        OBTREE_GATHER_ABOVE(OBTREE_STRIDED1, OBTREE_FETCH_AHEAD)
-    } else if (stride != width) {
-        OBTREE_GATHER_ABOVE(OBTREE_STRIDED2, OBTREE_FETCH_AHEAD)
-    } else if (width == 1) {
-        OBTREE_GATHER_ABOVE(OBTREE_RANK1, OBTREE_NO_FETCH)
-    } else if (width == 2) {
-        OBTREE_GATHER_ABOVE(OBTREE_RANK2, OBTREE_NO_FETCH)
-    } else {
-        OBTREE_GATHER_ABOVE(OBTREE_RANK4, OBTREE_NO_FETCH)
-    }
-    *high = highest;
+    uint32_t bits = 0;
+    OBTREE_FOR_COLUMN(OBTREE_GATHER_ABOVE, OBTREE_FETCH);
+    *all_bits = bits;
     return n_words;
 }
 
@@ -120,7 +136,11 @@ static ptrdiff_t split_rows(const void *codes, int32_t width, ptrdiff_t stride, 
                             const int32_t *places, int32_t *rows, ptrdiff_t n, int32_t *spare)
 {
     ptrdiff_t left = 0;
-    if (stride != width && width == 1) {
+    if (stride == 0 && width == 2) {
+        OBTREE_SPLIT(OBTREE_PLACED2)
+    } else if (stride == 0) {
+        OBTREE_SPLIT(OBTREE_RANK1)
+    } else if (stride != width && width == 1) {
         OBTREE_SPLIT(OBTREE_STRIDED1)
     } else if (stride != width) {
         OBTREE_SPLIT(OBTREE_STRIDED2)

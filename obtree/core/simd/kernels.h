@@ -73,17 +73,18 @@ typedef struct {
     void (*gather_codes)(const void *codes, int32_t width, const int32_t *rows, ptrdiff_t n,
                          uint32_t *out, uint32_t *low, uint32_t *high);
 
-    /* The same where consecutive ranks stand `stride` bytes apart (width 1 or 2). */
+    /* The same where consecutive ranks stand `stride` bytes apart (width 1 or 2). Here and
+     * below: with stride 0 (width 1 or 2) the rows count bytes. */
     void (*gather_strided)(const void *codes, int32_t width, ptrdiff_t stride,
                            const int32_t *rows, ptrdiff_t n, uint32_t *out, uint32_t *low,
                            uint32_t *high);
 
     /* Words rank << 32 | p of those rows only whose rank is not zero, in the order of the
-     * rows; returns how many, and their largest rank in *high (0 when there is none).
-     * `words` has room for n. */
+     * rows; returns how many, and all their ranks' bits ORed in *bits. `words` has room for
+     * n. */
     ptrdiff_t (*gather_above)(const void *codes, int32_t width, ptrdiff_t stride,
                               const int32_t *rows, ptrdiff_t n, uint64_t *words,
-                              uint32_t *high);
+                              uint32_t *bits);
 
     /* Bins, zero before, from ranks that need not be gathered first. Rank of row p:
      * codes at rows[p] * stride bytes (width 1, 2 or 4), or codes[p] when rows is NULL.
