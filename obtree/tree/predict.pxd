@@ -11,5 +11,7 @@ cdef class Predictor:
     cdef object _trees
     cdef object _votes
     cdef object _logarithms
+    cdef object _spread
     cdef int _run(self, Rows rows, idx_t n_threads, Task* task) except -1
     cdef object _prepare(self, str combine, Task* task)
+    cdef int _find_spread(self, Task* task) except -1

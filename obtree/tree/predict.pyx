@@ -10,6 +10,7 @@ import numpy as np
 
 cimport numpy as cnp
 from cython.parallel cimport prange, threadid
+from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t, uint32_t
 from libc.string cimport memset
 
@@ -30,6 +31,7 @@ from obtree.tree.reduce cimport (
     reduce_linear,
     reduce_tree,
 )
+from obtree.tree.settle cimport drop_settled, looks_now
 from obtree.tree.rows cimport (
     LANES,
     RowView,
@@ -59,6 +61,9 @@ cdef enum:
 PROBABILITY_FLOOR = 1e-6
 
 COMBINE = ("average", "vote", "product")
+
+# What the sums of trees may be wrong by, for each tree and unit; far more than they ever are.
+SLACK = 1e-9
 
 
 cdef class Predictor:
@@ -123,7 +128,8 @@ cdef class Predictor:
     def classify(self, X, n_threads=1, combine="average"):
         """The class that `predict` rates highest, the first of equals.
 
-        Parameters are those of `predict`, which takes more memory and time.
+        Parameters are those of `predict`, which takes more memory and time: here a row need
+        not see the last trees when they cannot change its class any more.
 
         Returns
         -------
@@ -136,6 +142,7 @@ cdef class Predictor:
             return self.predict(X, n_threads, combine).argmax(axis=2)
         cdef Rows rows = open_rows(X, forest.view.n_features)
         tables = self._prepare(combine, &task)
+        self._find_spread(&task)
         cdef cnp.ndarray classes = np.empty((rows.view.n_rows, forest.n_outputs), dtype=np.int64)
         task.classes = <int64_t*>cnp.PyArray_DATA(classes)
         self._run(rows, n_threads, &task)
@@ -182,6 +189,8 @@ cdef class Predictor:
         task.n_classes = forest.max_n_classes
         task.votes = NULL
         task.floor = 0.0
+        task.spread = INFINITY
+        task.slack = 0.0
         vectors = forest.vectors
         if combine == "product":
             if self._logarithms is None:
@@ -200,6 +209,24 @@ cdef class Predictor:
         task.vectors = <const double*>cnp.PyArray_DATA(vectors)
         return vectors
 
+    cdef int _find_spread(self, Task* task) except -1:
+        """Tell the task how far one tree can move two classes apart, for one output."""
+        cdef PackedForest forest = self._forest
+        if task.n_outputs != 1:
+            return 0
+        # Pure leaves and votes are one class against none; so is what linear leaves make.
+        task.spread = 1.0
+        task.slack = SLACK * forest.view.n_trees
+        if task.reduction == ADD_VOTES or len(forest.vectors) == 0:
+            return 0
+        if self._spread is None:
+            vectors = forest.vectors
+            self._spread = np.ptp(vectors, axis=1).max(), np.abs(vectors).max()
+        spread, largest = self._spread
+        task.spread = max(1.0, spread)
+        task.slack *= max(1.0, largest)
+        return 0
+
     cdef int _run(self, Rows rows, idx_t n_threads, Task* task) except -1:
         """Route the rows, in this thread or in several."""
         cdef PackedView* view = &self._forest.view
@@ -215,7 +242,7 @@ cdef class Predictor:
         n_workers = min(n_threads, n_blocks)
         # One buffer of 32-bit items, a slice per worker, slices on separate cache lines.
         x_size = (block_rows * view.n_features + 15) // 16 * 16
-        lists_size = (4 * block_rows + 3 * LANES + 15) // 16 * 16
+        lists_size = (5 * block_rows + 3 * LANES + 15) // 16 * 16
         scores_size = 0
         if view.models != NULL:
             scores_size = (2 * view.n_values + 15) // 16 * 16
@@ -327,7 +354,10 @@ cdef void run_block(const Job* job, idx_t block, idx_t worker) noexcept nogil:
     cdef int32_t layout = get_layout(view)
     cdef uint32_t* x = job.base + worker * job.worker_size
     cdef uint32_t* found = x + job.x_size
-    cdef uint32_t* lists = found + job.block_rows
+    cdef uint32_t* number = found + job.block_rows
+    cdef uint32_t* lists = number + job.block_rows
+    # Rows of a sparse matrix are wiped out from where they were written.
+    cdef bint settles = task.classes != NULL and task.spread < INFINITY and rows.data != NULL
     if task.classes != NULL:
         task.out = <double*>(x + job.x_size + job.lists_size + job.scores_size)
         task.first_row = start
@@ -336,6 +366,8 @@ cdef void run_block(const Job* job, idx_t block, idx_t worker) noexcept nogil:
         route_few_rows(job, &task, start, end, x)
         return
     missing = load_block(rows, start, end, layout, x)
+    for t in range(n):
+        number[t] = <uint32_t>t
     for t in range(view.n_trees):
         if view.narrow:
             walk_narrow(view, t, x, n, missing, found, lists)
@@ -351,8 +383,10 @@ cdef void run_block(const Job* job, idx_t block, idx_t worker) noexcept nogil:
                           <double*>(x + job.x_size + job.lists_size))
         else:
             reduce_tree(view, &task, t, start, n, found)
+        if settles and looks_now(view, t + 1):
+            n = drop_settled(view, &task, n, t + 1, layout, x, number)
     clear_block(rows, start, end, layout, x)
-    finish_rows(view, &task, start, end)
+    finish_rows(view, &task, start, n, number)
 
 
 cdef void route_few_rows(const Job* job, const Task* task, idx_t start, idx_t end,
@@ -372,7 +406,7 @@ cdef void route_few_rows(const Job* job, const Task* task, idx_t start, idx_t en
             for k in range(n):
                 reduce_tree(view, task, t + k, row, 1, found + k)
             t += n
-    finish_rows(view, task, start, end)
+    finish_rows(view, task, start, end - start, NULL)
 
 
 cdef void walk_narrow(const PackedView* view, idx_t t, const uint32_t* x, idx_t n, bint missing,

@@ -30,6 +30,10 @@ cdef struct Task:
     # `out` is scratch for one block.
     int64_t* classes
     int64_t* leaves               # (n_rows, n_trees)
+    # How far one tree can move two classes apart, and what sums may be wrong by: see settle.pxd.
+    # Infinite when every row has to go through every tree.
+    double spread
+    double slack
 
 
 cdef inline void reduce_tree(const PackedView* view, const Task* task, idx_t t, idx_t start,
@@ -113,19 +117,30 @@ cdef inline void reduce_linear(const PackedView* view, const Task* task, idx_t t
         out += n_values
 
 
-cdef inline void finish_rows(const PackedView* view, const Task* task, idx_t start,
-                             idx_t end) noexcept nogil:
-    """Turn sums into means, and means into classes where these are wanted."""
-    cdef idx_t k
+cdef inline void finish_rows(const PackedView* view, const Task* task, idx_t start, idx_t n,
+                             const uint32_t* number) noexcept nogil:
+    """Turn sums into means, and means into classes where these are wanted.
+
+    Parameters
+    ----------
+    start, n : the rows whose sums are complete
+    number : IN (n,) or NULL
+        Where the class of each is to be written, counted from `start`; NULL: in order.
+    """
+    cdef idx_t r, k, row
+    cdef double* sums
     if task.reduction == NAME_LEAVES:
         return
     if task.divisor != 1.0:
-        for k in range((start - task.first_row) * view.n_values,
-                       (end - task.first_row) * view.n_values):
-            task.out[k] /= task.divisor
-    if task.classes != NULL:
-        for k in range(start * task.n_outputs, end * task.n_outputs):
-            task.classes[k] = find_largest(
-                task.out + (k - task.first_row * task.n_outputs) * task.n_classes,
-                task.n_classes,
+        sums = task.out + (start - task.first_row) * view.n_values
+        for k in range(n * view.n_values):
+            sums[k] /= task.divisor
+    if task.classes == NULL:
+        return
+    for r in range(n):
+        row = start + (r if number == NULL else <idx_t>number[r])
+        sums = task.out + (start + r - task.first_row) * view.n_values
+        for k in range(task.n_outputs):
+            task.classes[row * task.n_outputs + k] = find_largest(
+                sums + k * task.n_classes, task.n_classes
             )
