@@ -14,9 +14,11 @@ cdef class RankBlock:
     cdef idx_t _start         # the range of the tree's rows that stands in the block
     cdef idx_t _end
     cdef uint8_t* _codes      # (max_rows * row_bytes)
+    cdef uint8_t* _bits       # (row_bytes) of all rows in the block
     cdef row_t* _place        # (n_samples) where a row stands in the block
     cdef row_t* _places       # (max_rows) the same for the rows of the open node
 
     cdef int bind(self, const DataView* data, bint allowed, Workspace workspace) except -1
     cdef void begin_tree(self) noexcept nogil
+    cdef void _copy_rows(self, const row_t* rows, idx_t start, idx_t end) noexcept nogil
     cdef void open_node(self, const row_t* rows, idx_t start, idx_t end) noexcept nogil

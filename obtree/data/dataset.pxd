@@ -39,6 +39,8 @@ cdef struct DataView:
     # block.pyx): a node is then read as a whole and row_bytes is 0. NULL: every row stands in
     # its place.
     const row_t* row_places
+    # By byte of a row: the bits of all rows in row_codes, when it holds but a few. NULL: unknown.
+    const uint8_t* row_bits
 
 
 cdef class Dataset:
@@ -65,6 +67,16 @@ cdef inline uint32_t stored_code(const ColumnView* column, idx_t k) noexcept nog
 cdef inline const row_t* find_places(const DataView* view, const row_t* rows) noexcept nogil:
     """Where the rows of a node of up to row_limit rows stand in row_codes."""
     return rows if view.row_places == NULL else view.row_places
+
+
+cdef inline bint is_known_constant(const DataView* view, idx_t j) noexcept nogil:
+    """Whether a dense column is known to have rank 0 in all rows of the open node."""
+    cdef const ColumnView* column = &view.columns[j]
+    if view.row_bits == NULL:
+        return False
+    if column.width == 2 and view.row_bits[column.row_offset + 1]:
+        return False
+    return view.row_bits[column.row_offset] == 0
 
 
 # IN rows (n), ascending; OUT ranks (n), the smallest and the largest of them.

@@ -81,6 +81,7 @@ cdef class Dataset:
         self.view.row_codes = NULL
         self.view.row_limit = 0
         self.view.row_places = NULL
+        self.view.row_bits = NULL
         self.is_sparse = sparse.issparse(X)
         if self.is_sparse:
             self._encode_sparse(X.tocsc())

@@ -24,6 +24,7 @@ from obtree.data.dataset cimport (
     find_value,
     gather_above,
     gather_codes,
+    is_known_constant,
 )
 from obtree.splitter.base cimport NodeTask, SplitResult, Splitter, SplitSettings
 from obtree.splitter.candidates cimport (
@@ -143,7 +144,9 @@ cdef class AxisSplitter(Splitter):
             drawn[n_drawn] = draw_candidate(&self.pool, self.rng)
             if drawn[n_drawn] < 0:
                 break
-            if self.bins_at_once(drawn[n_drawn], task.n):
+            if is_known_constant(self.view, drawn[n_drawn]):
+                binned = False
+            elif self.bins_at_once(drawn[n_drawn], task.n):
                 view_column(self.view, drawn[n_drawn], task.rows, task.n, &columns[n_drawn])
             else:
                 binned = False
@@ -168,6 +171,8 @@ cdef class AxisSplitter(Splitter):
         cdef uint32_t high
         low[0] = 0
         missing_left[0] = False
+        if is_known_constant(self.view, j):
+            return True
         if self.bins_at_once(j, task.n):
             return self.criterion.scan_bins(column, task.n, self.view.columns[j].n_values,
                                             limits, best) == 1
