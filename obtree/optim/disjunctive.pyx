@@ -143,7 +143,7 @@ cdef class Descent:
     cdef float* _gradient             # (stride)
     cdef row_t* _order                # (n_train)
     # Pulls of a batch: row and slope, in one chain per unit.
-    cdef int32_t* _unit               # (batch_size * n_units) at most
+    cdef int32_t* _unit               # (batch_size * n_units + 1) at most
     cdef float* _slope
     cdef int32_t* _row
     cdef int32_t* _next
@@ -200,7 +200,7 @@ cdef class Descent:
         self._x = <float*>workspace.take(self._batch_size * self.view.stride, sizeof(float))
         self._gradient = <float*>workspace.take(self.view.stride, sizeof(float))
         self._order = <row_t*>workspace.take(n, sizeof(row_t))
-        n_pulls = self._batch_size * n_units
+        n_pulls = self._batch_size * n_units + 1
         self._unit = <int32_t*>workspace.take(n_pulls, sizeof(int32_t))
         self._slope = <float*>workspace.take(n_pulls, sizeof(float))
         self._row = <int32_t*>workspace.take(n_pulls, sizeof(int32_t))

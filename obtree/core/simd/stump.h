@@ -85,13 +85,12 @@ static void add_rows(const float *restrict x, ptrdiff_t stride, const int32_t *r
     }
 }
 
-/* exp(x) for x <= 0, to a few units in the last place, by the same steps everywhere. */
-static inline float exp_below(float x)
+/* exp(x) for -87 <= x <= 0, to a few units in the last place, by the same steps everywhere. */
+static inline float exp_within(float x)
 {
-    const float clipped = x > -87.0f ? x : -87.0f;
-    const int32_t whole = (int32_t)(clipped * 1.44269504f - 0.5f);
+    const int32_t whole = (int32_t)(x * 1.44269504f - 0.5f);
     const float n = (float)whole;
-    const float f = (clipped - n * 0.693359375f) + n * 2.12194440e-4f;
+    const float f = (x - n * 0.693359375f) + n * 2.12194440e-4f;
     float value = 1.9875691500e-4f;
     uint32_t bits = (uint32_t)(whole + 127) << 23;
     float power;
@@ -103,6 +102,12 @@ static inline float exp_below(float x)
     value = value * f * f + f + 1.0f;
     memcpy(&power, &bits, sizeof power);
     return value * power;
+}
+
+/* The same for any x <= 0. */
+static inline float exp_below(float x)
+{
+    return exp_within(x > -87.0f ? x : -87.0f);
 }
 
 static void exp_differences(const float *restrict x, ptrdiff_t n, float top, float *restrict out)
