@@ -26,10 +26,7 @@ static void dot_units(const float *restrict w, ptrdiff_t stride, const int32_t *
             OBTREE_LOAD(weight, s + k);
             OBTREE_ADD_PRODUCT8(d, cells, weight);
         }
-        out[i] = fold8(a);
-        out[i + 1] = fold8(b);
-        out[i + 2] = fold8(c);
-        out[i + 3] = fold8(d);
+        fold_four(a, b, c, d, out + i);
     }
     for (; i < n; ++i) {
         vec8f a = zero, weight, cells;

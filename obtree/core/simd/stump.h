@@ -13,6 +13,32 @@ static float fold8(vec8f sums)
             (OBTREE_LANE(sums, 3) + OBTREE_LANE(sums, 7)));
 }
 
+/* Four such sums at a time, folded side by side. */
+static inline void fold_four(vec8f a, vec8f b, vec8f c, vec8f d, float *restrict out)
+{
+#ifdef OBTREE_SHUFFLE4
+    vec4f halves[8], ab, cd;
+    memcpy(halves, &a, sizeof(a));
+    memcpy(halves + 2, &b, sizeof(b));
+    memcpy(halves + 4, &c, sizeof(c));
+    memcpy(halves + 6, &d, sizeof(d));
+    for (int k = 0; k < 8; k += 2) {
+        halves[k] = halves[k] + halves[k + 1];
+    }
+    ab = OBTREE_SHUFFLE4(halves[0], halves[2], 0, 4, 1, 5) +
+         OBTREE_SHUFFLE4(halves[0], halves[2], 2, 6, 3, 7);
+    cd = OBTREE_SHUFFLE4(halves[4], halves[6], 0, 4, 1, 5) +
+         OBTREE_SHUFFLE4(halves[4], halves[6], 2, 6, 3, 7);
+    ab = OBTREE_SHUFFLE4(ab, cd, 0, 1, 4, 5) + OBTREE_SHUFFLE4(ab, cd, 2, 3, 6, 7);
+    OBTREE_STORE(out, ab);
+#else
+    out[0] = fold8(a);
+    out[1] = fold8(b);
+    out[2] = fold8(c);
+    out[3] = fold8(d);
+#endif
+}
+
 static void dot_rows(const float *restrict x, ptrdiff_t stride, ptrdiff_t n,
                      const float *restrict w, float *restrict out)
 {
@@ -33,10 +59,7 @@ static void dot_rows(const float *restrict x, ptrdiff_t stride, ptrdiff_t n,
             OBTREE_LOAD(cells, row + 3 * stride + k);
             OBTREE_ADD_PRODUCT8(d, cells, weight);
         }
-        out[p] = fold8(a);
-        out[p + 1] = fold8(b);
-        out[p + 2] = fold8(c);
-        out[p + 3] = fold8(d);
+        fold_four(a, b, c, d, out + p);
     }
     for (; p < n; ++p) {
         vec8f a = zero, weight, cells;
