@@ -57,13 +57,14 @@ cdef void standardise_row(const X_t* x, const FormView* form, float* out) noexce
         out[j] = 0.0
 
 
-cdef inline void arrive(int32_t code, float reach, int32_t parent, Tape* tape) noexcept nogil:
+cdef inline void arrive(int32_t code, float reach, int32_t parent, Tape* tape, idx_t* n_units,
+                        idx_t* n_leaves) noexcept nogil:
     """Let a share of the row arrive at a unit or a leaf.
 
     Which of them, or neither, nobody can foresee: everything is written down, and what does
     not count is overwritten by the next.
     """
-    cdef idx_t k = tape.n, m = tape.n_leaves
+    cdef idx_t k = n_units[0], m = n_leaves[0]
     cdef bint counts = reach >= REACH_FLOOR
     tape.unit[k] = code
     tape.parent[k] = parent
@@ -71,32 +72,34 @@ cdef inline void arrive(int32_t code, float reach, int32_t parent, Tape* tape) n
     tape.leaf_class[m] = LEAF_CODE - code
     tape.leaf_parent[m] = parent
     tape.leaf_reach[m] = reach
-    tape.n = k + (counts & (code >= 0))
-    tape.n_leaves = m + (counts & (code <= LEAF_CODE))
+    n_units[0] = k + (counts & (code >= 0))
+    n_leaves[0] = m + (counts & (code <= LEAF_CODE))
 
 
 cdef void walk_forwards(const FormView* form, const float* x, Tape* tape) noexcept nogil:
     """Send a standardised row down all trees of a form."""
-    cdef idx_t start = 0, end, k
+    cdef idx_t start = 0, end, k, n = 0, n_leaves = 0
     cdef int32_t unit
-    tape.n = 0
-    tape.n_leaves = 0
     for k in range(form.n_roots):
-        arrive(form.root[k], 1.0, -1, tape)
-    while start < tape.n:
-        end = tape.n
+        arrive(form.root[k], 1.0, -1, tape, &n, &n_leaves)
+    while start < n:
+        end = n
         kernels().dot_units(form.weight, form.stride, tape.unit + start, end - start, x,
                             tape.score + start)
         kernels().soften_scores(tape.score + start, end - start, tape.below + start,
                                 tape.above + start)
         for k in range(start, end):
             unit = tape.unit[k]
-            arrive(form.left[unit], tape.reach[k] * tape.below[k], <int32_t>(2 * k), tape)
-            arrive(form.right[unit], tape.reach[k] * tape.above[k], <int32_t>(2 * k + 1), tape)
+            arrive(form.left[unit], tape.reach[k] * tape.below[k], <int32_t>(2 * k), tape, &n,
+                   &n_leaves)
+            arrive(form.right[unit], tape.reach[k] * tape.above[k], <int32_t>(2 * k + 1), tape,
+                   &n, &n_leaves)
         start = end
+    tape.n = n
+    tape.n_leaves = n_leaves
     for k in range(form.n_classes):
         tape.rest[k] = 1.0
-    for k in range(tape.n_leaves):
+    for k in range(n_leaves):
         tape.leaf_reach[k] = min(tape.leaf_reach[k], REACH_CEILING)
         tape.rest[tape.leaf_class[k]] *= <float>1.0 - tape.leaf_reach[k]
 
