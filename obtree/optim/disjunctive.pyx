@@ -43,7 +43,7 @@ cdef class DisjunctiveOptimiser(Optimiser):
     ----------
     n_epochs : int, default=20
         Passes over the rows.
-    learning_rate : float, default=0.01
+    learning_rate : float, default=0.02
         Step of Adam at the start; it falls to a tenth of this.
     batch_size : int, default=16
         Rows of a step.
@@ -73,7 +73,7 @@ cdef class DisjunctiveOptimiser(Optimiser):
     cdef object _mean
     cdef object _scale
 
-    def __init__(self, *, n_epochs=20, learning_rate=0.01, batch_size=16, steepness=2.0,
+    def __init__(self, *, n_epochs=20, learning_rate=0.02, batch_size=16, steepness=2.0,
                  max_steepness=3.0, shared_weights=False, n_iter_no_change=5, tol=1e-4):
         for name, value in (("n_epochs", n_epochs), ("batch_size", batch_size),
                             ("n_iter_no_change", n_iter_no_change)):
