@@ -104,7 +104,7 @@ class DisjunctiveTreeClassifier(BaseDisjunctive, BaseOptimisedTree):
         Candidates per node of the start tree.
     n_epochs : int, default=20
         Passes over the rows.
-    learning_rate : float, default=0.01
+    learning_rate : float, default=0.02
         Step of Adam at the start; it falls to a tenth of this.
     batch_size : int, default=16
         Rows that make one step.
@@ -179,7 +179,7 @@ class DisjunctiveTreeClassifier(BaseDisjunctive, BaseOptimisedTree):
         min_weight_fraction_leaf=0.0,
         max_features=None,
         n_epochs=20,
-        learning_rate=0.01,
+        learning_rate=0.02,
         batch_size=16,
         steepness=2.0,
         max_steepness=3.0,
@@ -262,7 +262,7 @@ class DisjunctiveForestClassifier(BaseDisjunctive, BaseOptimisedForest):
         Bootstrap draws per start tree; a float is a fraction of the rows.
     n_epochs : int, default=20
         Passes over the rows.
-    learning_rate : float, default=0.01
+    learning_rate : float, default=0.02
         Step of Adam at the start; it falls to a tenth of this.
     batch_size : int, default=16
         Rows that make one step.
@@ -346,7 +346,7 @@ class DisjunctiveForestClassifier(BaseDisjunctive, BaseOptimisedForest):
         bootstrap="auto",
         max_samples=None,
         n_epochs=20,
-        learning_rate=0.01,
+        learning_rate=0.02,
         batch_size=16,
         steepness=2.0,
         max_steepness=3.0,

@@ -64,7 +64,11 @@ class BaseTAO(BaseOptimised):
 
     def _choose_leaf_size(self, n_rows):
         """Return the rows that a leaf needs before planes of all features are fitted to it."""
-        return max(1, min(round(self.n_features_in_**0.5 / 3.0), n_rows // 100))
+        size = self.n_features_in_**0.5 / 3.0
+        if self.leaf == "linear":
+            # It holds a model of all features itself.
+            size = self.n_features_in_ / 4.0
+        return max(1, min(round(size), n_rows // 100))
 
     def _start_trees(self, plan, seeds):
         """Return one tree to start from for each seed, or None for a random one."""
@@ -127,8 +131,9 @@ class TAOTreeClassifier(ClassificationTask, BaseTAO, BaseOptimisedTree):
         be combined with ``init="random"``.
     min_samples_leaf : int, float or "auto", default=1
         Rows each leaf of the start needs; a float is a fraction of the rows, and "auto" a third
-        of the root of the number of features, if there are a hundred times as many rows. Leaves
-        may become smaller while the tree is optimised; those that lose all rows are pruned.
+        of the root of the number of features, or a quarter of their number for linear leaves, if
+        there are a hundred times as many rows. Leaves may become smaller while the tree is
+        optimised; those that lose all rows are pruned.
     max_features : int, float, {"sqrt", "log2"} or None, default=None
         Candidates per node of a start that is grown.
     l1 : float, default=0.01
@@ -239,8 +244,9 @@ class TAOTreeRegressor(RegressionTask, BaseTAO, BaseOptimisedTree):
         be combined with ``init="random"``.
     min_samples_leaf : int, float or "auto", default=5
         Rows each leaf of the start needs; a float is a fraction of the rows, and "auto" a third
-        of the root of the number of features, if there are a hundred times as many rows. Leaves
-        may become smaller while the tree is optimised; those that lose all rows are pruned.
+        of the root of the number of features, or a quarter of their number for linear leaves, if
+        there are a hundred times as many rows. Leaves may become smaller while the tree is
+        optimised; those that lose all rows are pruned.
     max_features : int, float, {"sqrt", "log2"} or None, default=None
         Candidates per node of a start that is grown.
     l1 : float, default=0.01

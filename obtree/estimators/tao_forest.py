@@ -44,10 +44,11 @@ class TAOForestClassifier(ClassificationTask, BaseTAOForest):
         Greatest depth of the start; None grows until leaves are pure or too small, and cannot
         be combined with ``init="random"``.
     min_samples_leaf : int, float or "auto", default="auto"
-        Rows each leaf of the start needs; a float is a fraction of the rows, and "auto" a third
-        of the root of the number of features, if there are a hundred times as many rows: planes
-        of many features fit a few rows by chance. Leaves may become smaller while the tree is
-        optimised; those that lose all rows are pruned.
+        Rows each leaf of the start needs; a float is a fraction of the rows. "auto" is a third of
+        the root of the number of features, and for linear leaves a quarter of their number, if
+        there are a hundred times as many rows: models of many features fit a few rows by chance.
+        Leaves may become smaller while the tree is optimised; those that lose all rows are
+        pruned.
     min_weight_fraction_leaf : float, default=0.0
         Fraction of the total weight each leaf of a start that is grown needs.
     max_features : int, float, {"sqrt", "log2"} or None, default="sqrt"
@@ -180,10 +181,11 @@ class TAOForestRegressor(RegressionTask, BaseTAOForest):
         Greatest depth of the start; None grows until leaves are pure or too small, and cannot
         be combined with ``init="random"``.
     min_samples_leaf : int, float or "auto", default=5
-        Rows each leaf of the start needs; a float is a fraction of the rows, and "auto" a third
-        of the root of the number of features, if there are a hundred times as many rows: planes
-        of many features fit a few rows by chance. Leaves may become smaller while the tree is
-        optimised; those that lose all rows are pruned.
+        Rows each leaf of the start needs; a float is a fraction of the rows. "auto" is a third of
+        the root of the number of features, and for linear leaves a quarter of their number, if
+        there are a hundred times as many rows: models of many features fit a few rows by chance.
+        Leaves may become smaller while the tree is optimised; those that lose all rows are
+        pruned.
     min_weight_fraction_leaf : float, default=0.0
         Fraction of the total weight each leaf of a start that is grown needs.
     max_features : int, float, {"sqrt", "log2"} or None, default="sqrt"

@@ -43,7 +43,7 @@ cdef class DisjunctiveOptimiser(Optimiser):
     ----------
     n_epochs : int, default=20
         Passes over the rows.
-    learning_rate : float, default=0.01
+    learning_rate : float, default=0.02
         Step of Adam at the start; it falls to a tenth of this.
     batch_size : int, default=16
         Rows of a step.
@@ -73,7 +73,7 @@ cdef class DisjunctiveOptimiser(Optimiser):
     cdef object _mean
     cdef object _scale
 
-    def __init__(self, *, n_epochs=20, learning_rate=0.01, batch_size=16, steepness=2.0,
+    def __init__(self, *, n_epochs=20, learning_rate=0.02, batch_size=16, steepness=2.0,
                  max_steepness=3.0, shared_weights=False, n_iter_no_change=5, tol=1e-4):
         for name, value in (("n_epochs", n_epochs), ("batch_size", batch_size),
                             ("n_iter_no_change", n_iter_no_change)):
@@ -143,7 +143,7 @@ cdef class Descent:
     cdef float* _gradient             # (stride)
     cdef row_t* _order                # (n_train)
     # Pulls of a batch: row and slope, in one chain per unit.
-    cdef int32_t* _unit               # (batch_size * n_units) at most
+    cdef int32_t* _unit               # (batch_size * n_units + 1) at most
     cdef float* _slope
     cdef int32_t* _row
     cdef int32_t* _next
@@ -200,7 +200,7 @@ cdef class Descent:
         self._x = <float*>workspace.take(self._batch_size * self.view.stride, sizeof(float))
         self._gradient = <float*>workspace.take(self.view.stride, sizeof(float))
         self._order = <row_t*>workspace.take(n, sizeof(row_t))
-        n_pulls = self._batch_size * n_units
+        n_pulls = self._batch_size * n_units + 1
         self._unit = <int32_t*>workspace.take(n_pulls, sizeof(int32_t))
         self._slope = <float*>workspace.take(n_pulls, sizeof(float))
         self._row = <int32_t*>workspace.take(n_pulls, sizeof(int32_t))

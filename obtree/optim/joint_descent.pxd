@@ -60,6 +60,9 @@ cdef class JointDescent:
     # Sum of the weighted losses of rows start..end.
     cdef double judge(self, idx_t start, idx_t end) noexcept nogil
 
+    # The same for the rows in counts, without another walk; classes only.
+    cdef double judge_counted(self) noexcept nogil
+
     # Leaves as their rows have it, from counts; those without a row keep what they are.
     cdef void fit_leaves(self, double pseudo_count) noexcept nogil
 

@@ -226,6 +226,14 @@ cdef class JointDescent:
             start += n_here
         return total
 
+    cdef double judge_counted(self) noexcept nogil:
+        cdef idx_t leaf, k, n = self.tree.n_slots
+        cdef double total = 0.0
+        for leaf in range(self.tree.n_leaves):
+            for k in range(n):
+                total += self.counts[leaf * (n + 1) + k] * self.tree.table[leaf * n + k]
+        return total
+
     cdef void fit_leaves(self, double pseudo_count) noexcept nogil:
         cdef idx_t leaf, k, n = self.tree.n_slots
         cdef const double* counts

@@ -239,7 +239,8 @@ cdef class NonGreedyOptimiser(Optimiser):
             descent.count(0, n, assigned)
             descent.fit_leaves(PSEUDO_COUNT)
             renew_leaves(&self._tree)
-            loss = descent.judge(0, n) / n
+            loss = descent.judge_counted() if self._tree.is_class else descent.judge(0, n)
+        loss /= n
         return loss
 
     cdef double _judge_validation(self) noexcept:

@@ -28,10 +28,11 @@ cdef double CELL_LIMIT = 1e30
 cdef int take_tape(Tape* tape, idx_t n_units, idx_t n_roots, idx_t n_classes,
                    Workspace workspace) except -1:
     """Take memory for the walks of rows through forms of up to this size."""
-    cdef idx_t n_leaves = 2 * n_units + n_roots
-    tape.unit = <int32_t*>workspace.take(n_units, sizeof(int32_t))
-    tape.parent = <int32_t*>workspace.take(n_units, sizeof(int32_t))
-    tape.reach = <float*>workspace.take(n_units, sizeof(float))
+    # `arrive` writes one place beyond what counts.
+    cdef idx_t n_leaves = 2 * n_units + n_roots + 1
+    tape.unit = <int32_t*>workspace.take(n_units + 1, sizeof(int32_t))
+    tape.parent = <int32_t*>workspace.take(n_units + 1, sizeof(int32_t))
+    tape.reach = <float*>workspace.take(n_units + 1, sizeof(float))
     tape.score = <float*>workspace.take(n_units, sizeof(float))
     tape.below = <float*>workspace.take(n_units, sizeof(float))
     tape.above = <float*>workspace.take(n_units, sizeof(float))
@@ -56,48 +57,51 @@ cdef void standardise_row(const X_t* x, const FormView* form, float* out) noexce
         out[j] = 0.0
 
 
-cdef inline void arrive(int32_t code, float reach, int32_t parent, Tape* tape) noexcept nogil:
-    """Let a share of the row arrive at a unit or a leaf."""
-    cdef idx_t k
-    if code == NOWHERE or reach < REACH_FLOOR:
-        return
-    if code >= 0:
-        k = tape.n
-        tape.unit[k] = code
-        tape.parent[k] = parent
-        tape.reach[k] = reach
-        tape.n += 1
-        return
-    k = tape.n_leaves
-    reach = min(reach, REACH_CEILING)
-    tape.leaf_class[k] = LEAF_CODE - code
-    tape.leaf_parent[k] = parent
-    tape.leaf_reach[k] = reach
-    tape.rest[LEAF_CODE - code] *= <float>1.0 - reach
-    tape.n_leaves += 1
+cdef inline void arrive(int32_t code, float reach, int32_t parent, Tape* tape, idx_t* n_units,
+                        idx_t* n_leaves) noexcept nogil:
+    """Let a share of the row arrive at a unit or a leaf.
+
+    Which of them, or neither, nobody can foresee: everything is written down, and what does
+    not count is overwritten by the next.
+    """
+    cdef idx_t k = n_units[0], m = n_leaves[0]
+    cdef bint counts = reach >= REACH_FLOOR
+    tape.unit[k] = code
+    tape.parent[k] = parent
+    tape.reach[k] = reach
+    tape.leaf_class[m] = LEAF_CODE - code
+    tape.leaf_parent[m] = parent
+    tape.leaf_reach[m] = reach
+    n_units[0] = k + (counts & (code >= 0))
+    n_leaves[0] = m + (counts & (code <= LEAF_CODE))
 
 
 cdef void walk_forwards(const FormView* form, const float* x, Tape* tape) noexcept nogil:
     """Send a standardised row down all trees of a form."""
-    cdef idx_t start = 0, end, k
+    cdef idx_t start = 0, end, k, n = 0, n_leaves = 0
     cdef int32_t unit
-    tape.n = 0
-    tape.n_leaves = 0
-    for k in range(form.n_classes):
-        tape.rest[k] = 1.0
     for k in range(form.n_roots):
-        arrive(form.root[k], 1.0, -1, tape)
-    while start < tape.n:
-        end = tape.n
+        arrive(form.root[k], 1.0, -1, tape, &n, &n_leaves)
+    while start < n:
+        end = n
         kernels().dot_units(form.weight, form.stride, tape.unit + start, end - start, x,
                             tape.score + start)
         kernels().soften_scores(tape.score + start, end - start, tape.below + start,
                                 tape.above + start)
         for k in range(start, end):
             unit = tape.unit[k]
-            arrive(form.left[unit], tape.reach[k] * tape.below[k], <int32_t>(2 * k), tape)
-            arrive(form.right[unit], tape.reach[k] * tape.above[k], <int32_t>(2 * k + 1), tape)
+            arrive(form.left[unit], tape.reach[k] * tape.below[k], <int32_t>(2 * k), tape, &n,
+                   &n_leaves)
+            arrive(form.right[unit], tape.reach[k] * tape.above[k], <int32_t>(2 * k + 1), tape,
+                   &n, &n_leaves)
         start = end
+    tape.n = n
+    tape.n_leaves = n_leaves
+    for k in range(form.n_classes):
+        tape.rest[k] = 1.0
+    for k in range(n_leaves):
+        tape.leaf_reach[k] = min(tape.leaf_reach[k], REACH_CEILING)
+        tape.rest[tape.leaf_class[k]] *= <float>1.0 - tape.leaf_reach[k]
 
 
 cdef double read_class(const FormView* form, const Tape* tape, idx_t k) noexcept nogil:
@@ -124,7 +128,7 @@ cdef idx_t walk_backwards(const FormView* form, Tape* tape, idx_t label, double 
     Parameters
     ----------
     units, slopes : OUT
-        Room for n_units each; those with a slope that matters.
+        Room for n_units + 1 each; those with a slope that matters.
 
     Returns
     -------
@@ -153,8 +157,7 @@ cdef idx_t walk_backwards(const FormView* form, Tape* tape, idx_t label, double 
         if parent >= 0:
             tape.pull[parent] += whole
         slope = right * tape.below[k] - left * tape.above[k]
-        if fabs(slope) > SLOPE_FLOOR:
-            units[n] = tape.unit[k]
-            slopes[n] = slope
-            n += 1
+        units[n] = tape.unit[k]
+        slopes[n] = slope
+        n += fabs(slope) > SLOPE_FLOOR
     return n

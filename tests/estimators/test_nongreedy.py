@@ -210,6 +210,19 @@ def test_scaled_and_shifted_features_change_little(digits):
     assert (one == two).mean() > 0.9
 
 
+def test_the_objective_is_the_log_loss_of_smoothed_leaves(digits):
+    X, y = digits
+    weight = np.random.default_rng(0).integers(1, 4, len(y)).astype(float)
+    start = ObliqueTreeClassifier(splitter="co2", max_depth=4, random_state=0).fit(X, y)
+    tree = NonGreedyTreeClassifier(init=start, n_epochs=0).fit(X, y, sample_weight=weight)
+    leaf = start.apply(X)
+    counts = np.zeros((leaf.max() + 1, 10))
+    np.add.at(counts, (leaf, y), weight / weight.mean())
+    share = (counts + 0.5) / (counts.sum(axis=1, keepdims=True) + 5.0)
+    expected = -np.average(np.log(share[leaf, y]), weights=weight)
+    np.testing.assert_allclose(tree.objective_, [expected], rtol=1e-5)
+
+
 def test_a_tree_without_splits_stays_one():
     X = np.ones((5, 2))
     tree = NonGreedyTreeClassifier().fit(X, [0, 0, 1, 1, 1])

@@ -130,6 +130,13 @@ def test_leaf_size_by_features():
     np.testing.assert_array_equal(few.predict_proba(X), same.predict_proba(X))
     with pytest.raises(ValueError, match="min_samples_leaf"):
         clone(small).set_params(min_samples_leaf="some").fit(X, y)
+    # Linear leaves have a model of all features, and a quarter as many rows.
+    small.set_params(leaf="linear")
+    chosen = clone(small).fit(X[:, :32], y)
+    given = clone(small).set_params(min_samples_leaf=8).fit(X[:, :32], y)
+    fewer = clone(small).set_params(min_samples_leaf=2).fit(X[:, :32], y)
+    np.testing.assert_array_equal(chosen.predict_proba(X[:, :32]), given.predict_proba(X[:, :32]))
+    assert (chosen.predict_proba(X[:, :32]) != fewer.predict_proba(X[:, :32])).any()
 
 
 def test_start_by_features():

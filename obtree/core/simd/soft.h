@@ -26,10 +26,7 @@ static void dot_units(const float *restrict w, ptrdiff_t stride, const int32_t *
             OBTREE_LOAD(weight, s + k);
             OBTREE_ADD_PRODUCT8(d, cells, weight);
         }
-        out[i] = fold8(a);
-        out[i + 1] = fold8(b);
-        out[i + 2] = fold8(c);
-        out[i + 3] = fold8(d);
+        fold_four(a, b, c, d, out + i);
     }
     for (; i < n; ++i) {
         vec8f a = zero, weight, cells;
@@ -42,16 +39,27 @@ static void dot_units(const float *restrict w, ptrdiff_t stride, const int32_t *
     }
 }
 
+/* In two passes and with masks: compilers would branch around all that follows a clamp, and
+ * take one score at a time. */
 static void soften_scores(const float *restrict score, ptrdiff_t n, float *restrict below,
                           float *restrict above)
 {
     for (ptrdiff_t k = 0; k < n; ++k) {
-        const float high = score[k] < 30.0f ? score[k] : 30.0f;
-        const float s = high > -30.0f ? high : -30.0f;
-        const float e = exp_below(s < 0.0f ? s : -s);
+        const float size = fabsf(score[k]);
+        below[k] = size < 30.0f ? size : 30.0f;
+    }
+    for (ptrdiff_t k = 0; k < n; ++k) {
+        const float e = exp_within(-below[k]);
         const float large = 1.0f / (1.0f + e);
         const float small = e * large;
-        below[k] = s < 0.0f ? large : small;
-        above[k] = s < 0.0f ? small : large;
+        const uint32_t is_negative = 0u - (uint32_t)(score[k] < 0.0f);
+        uint32_t low, high, swapped;
+        memcpy(&low, &small, sizeof low);
+        memcpy(&high, &large, sizeof high);
+        swapped = (low ^ high) & is_negative;
+        low ^= swapped;
+        high ^= swapped;
+        memcpy(below + k, &low, sizeof low);
+        memcpy(above + k, &high, sizeof high);
     }
 }

@@ -13,6 +13,32 @@ static float fold8(vec8f sums)
             (OBTREE_LANE(sums, 3) + OBTREE_LANE(sums, 7)));
 }
 
+/* Four such sums at a time, folded side by side. */
+static inline void fold_four(vec8f a, vec8f b, vec8f c, vec8f d, float *restrict out)
+{
+#ifdef OBTREE_SHUFFLE4
+    vec4f halves[8], ab, cd;
+    memcpy(halves, &a, sizeof(a));
+    memcpy(halves + 2, &b, sizeof(b));
+    memcpy(halves + 4, &c, sizeof(c));
+    memcpy(halves + 6, &d, sizeof(d));
+    for (int k = 0; k < 8; k += 2) {
+        halves[k] = halves[k] + halves[k + 1];
+    }
+    ab = OBTREE_SHUFFLE4(halves[0], halves[2], 0, 4, 1, 5) +
+         OBTREE_SHUFFLE4(halves[0], halves[2], 2, 6, 3, 7);
+    cd = OBTREE_SHUFFLE4(halves[4], halves[6], 0, 4, 1, 5) +
+         OBTREE_SHUFFLE4(halves[4], halves[6], 2, 6, 3, 7);
+    ab = OBTREE_SHUFFLE4(ab, cd, 0, 1, 4, 5) + OBTREE_SHUFFLE4(ab, cd, 2, 3, 6, 7);
+    OBTREE_STORE(out, ab);
+#else
+    out[0] = fold8(a);
+    out[1] = fold8(b);
+    out[2] = fold8(c);
+    out[3] = fold8(d);
+#endif
+}
+
 static void dot_rows(const float *restrict x, ptrdiff_t stride, ptrdiff_t n,
                      const float *restrict w, float *restrict out)
 {
@@ -33,10 +59,7 @@ static void dot_rows(const float *restrict x, ptrdiff_t stride, ptrdiff_t n,
             OBTREE_LOAD(cells, row + 3 * stride + k);
             OBTREE_ADD_PRODUCT8(d, cells, weight);
         }
-        out[p] = fold8(a);
-        out[p + 1] = fold8(b);
-        out[p + 2] = fold8(c);
-        out[p + 3] = fold8(d);
+        fold_four(a, b, c, d, out + p);
     }
     for (; p < n; ++p) {
         vec8f a = zero, weight, cells;
@@ -85,13 +108,12 @@ static void add_rows(const float *restrict x, ptrdiff_t stride, const int32_t *r
     }
 }
 
-/* exp(x) for x <= 0, to a few units in the last place, by the same steps everywhere. */
-static inline float exp_below(float x)
+/* exp(x) for -87 <= x <= 0, to a few units in the last place, by the same steps everywhere. */
+static inline float exp_within(float x)
 {
-    const float clipped = x > -87.0f ? x : -87.0f;
-    const int32_t whole = (int32_t)(clipped * 1.44269504f - 0.5f);
+    const int32_t whole = (int32_t)(x * 1.44269504f - 0.5f);
     const float n = (float)whole;
-    const float f = (clipped - n * 0.693359375f) + n * 2.12194440e-4f;
+    const float f = (x - n * 0.693359375f) + n * 2.12194440e-4f;
     float value = 1.9875691500e-4f;
     uint32_t bits = (uint32_t)(whole + 127) << 23;
     float power;
@@ -103,6 +125,12 @@ static inline float exp_below(float x)
     value = value * f * f + f + 1.0f;
     memcpy(&power, &bits, sizeof power);
     return value * power;
+}
+
+/* The same for any x <= 0. */
+static inline float exp_below(float x)
+{
+    return exp_within(x > -87.0f ? x : -87.0f);
 }
 
 static void exp_differences(const float *restrict x, ptrdiff_t n, float top, float *restrict out)

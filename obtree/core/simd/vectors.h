@@ -50,6 +50,13 @@ static inline int32_t fold_halves(uint64_t words)
 
 typedef float vec4f __attribute__((vector_size(16)));
 
+/* Lanes of two vectors, those of the second counted from four. */
+#if defined(__clang__) || __GNUC__ >= 12
+#define OBTREE_SHUFFLE4(a, b, i, j, k, l) __builtin_shufflevector(a, b, i, j, k, l)
+#else
+#define OBTREE_SHUFFLE4(a, b, i, j, k, l) __builtin_shuffle(a, b, (vec4i){i, j, k, l})
+#endif
+
 #define OBTREE_LOAD_FLOATS(vector, from)                                                         \
     do {                                                                                         \
         vec4f floats_;                                                                           \
