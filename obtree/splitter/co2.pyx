@@ -62,7 +62,8 @@ cdef class CO2Splitter(Splitter):
         Bound of the squared length of the weights, for rows of mean squared length 1. The
         larger, the closer the bound is to the loss and the harder it is to descend. "auto"
         is 100; in classification, where a plane has more than 16 columns, and most of the
-        spread is not in columns of two values, it falls with the square root of their number.
+        spread is not in columns of two values, it is 200 divided by the square root of their
+        number, and twice that beyond 128 columns.
     learning_rate : float, default=None
         Length of a step in each weight, as a share of the square root of `nu`. The preset's
         is halved where most of the node's spread is in columns of two values.
@@ -249,9 +250,11 @@ cdef class CO2Splitter(Splitter):
     cdef double _find_nu(self) noexcept nogil:
         """Radius for the columns of the node: the more there are, the easier it is to separate
         rows, and the less a plane that does so with a narrow margin is worth."""
-        if not self._node.is_class or self._node.n_used <= 16 or self._is_cube():
+        cdef double n_columns = self._node.n_used
+        if not self._node.is_class or n_columns <= 16 or self._is_cube():
             return MAX_NU
-        return MAX_NU * 4.0 / sqrt(<double>self._node.n_used)
+        # Wide nodes have another scale (see StumpNode), in which planes are shorter.
+        return MAX_NU * (4.0 if self._node.is_wide else 2.0) / sqrt(n_columns)
 
     cdef idx_t _find_column(self, feature_t feature) noexcept nogil:
         """Where the stump has a feature; -1 when it lacks it, values being missing."""
@@ -276,7 +279,7 @@ cdef class CO2Splitter(Splitter):
         plan.n_epochs = self._corner_epochs if corners else self._n_epochs
         plan.min_steps = self._min_steps
         plan.batch_size = self._batch_size
-        plan.settle = self._node.is_wide
+        plan.by_result = self._node.is_wide
         self._descent.start(&self._stump, self._node, &at)
         self._descent.run(&self._stump, self._node, &plan, self.settings.stop)
 
