@@ -194,8 +194,8 @@ cdef class StumpProbe:
 
 
 def descend(Dataset dataset, Criterion criterion, weight, *, idx_t column, double threshold,
-            double nu, double rate, idx_t n_epochs, idx_t min_steps, idx_t batch_size, bint by_result,
-            int seed):
+            double nu, double rate, idx_t n_epochs, idx_t min_steps, idx_t batch_size,
+            bint by_result, int seed):
     """Descend from an axis split of all rows, as CO2 does.
 
     Returns
