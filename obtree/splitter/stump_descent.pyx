@@ -1,13 +1,13 @@
 """Epochs of gradient steps on a stump's bound.
 
-Steps are made on batches, so that the bound of the node's rows may rise for a while. The stump
-is looked at before the first epoch and after some steps: what lies lower than all before is
-accepted, and there it ends, so that over accepted epochs the bound falls. The way goes on from
-where it is, accepted or not.
+Steps are made on batches, so that the bound of the node's rows may rise for a while. A stump
+that is to settle is looked at before the first epoch and after each one, or after some
+steps where epochs are short; what lies lower than all before is accepted, and there it
+ends: over accepted epochs the bound falls. Other stumps are judged by what the batches of an
+epoch had on the way, and go on to the end, since among few columns that makes better forests.
 
-The step is halved after two stretches that brought nothing; when that has happened often
-enough to matter no more, it is time to stop. A stretch is judged by what it led to or, where that
-makes better forests, by the bound that its batches had on the way.
+The step is halved after two looks that brought nothing; when that has happened often
+enough to matter no more, it is time to stop.
 """
 
 from libc.math cimport INFINITY
@@ -97,33 +97,31 @@ cdef class StumpDescent:
         cdef idx_t n = node.n
         cdef idx_t n_batches = (n + plan.batch_size - 1) // plan.batch_size
         cdef idx_t n_epochs = max(plan.n_epochs, (plan.min_steps + n_batches - 1) // n_batches)
-        cdef idx_t look_epochs = (LOOK_STEPS + n_batches - 1) // n_batches
         cdef idx_t patience = LOOK_STEPS if n_batches == 1 else 1
         cdef idx_t epoch, b, n_bad = 0, n_halved = 0
-        cdef double rate = plan.rate, passed, lowest = INFINITY
-        cdef bint better = False
+        cdef double rate = plan.rate
+        cdef bint better
         cdef StumpLoss sums
         cdef Batch batch
-        if plan.by_result:
-            patience = look_epochs
         sums.weight = sums.surrogate = sums.loss = 0.0
         self.bound = INFINITY
         self.n_trace = 0
-        self._look(stump, node)
+        if plan.settle:
+            patience = (LOOK_STEPS + n_batches - 1) // n_batches
+            self._look(stump, node)
         for epoch in range(1, n_epochs + 1):
             if stop[0]:
                 return
             for b in range(n_batches):
                 node.take_batch(b * n // n_batches, (b + 1) * n // n_batches, &batch)
                 move_stump(stump, &batch, <float>rate, <float>LEAF_RATE, &sums)
-            if epoch % look_epochs == 0 or epoch == n_epochs:
-                better = self._look(stump, node)
-            if epoch % patience != 0:
+            if epoch % patience != 0 and not (plan.settle and epoch == n_epochs):
                 continue
-            if not plan.by_result:
-                passed = sums.surrogate / sums.weight
-                better = passed < lowest
-                lowest = min(lowest, passed)
+            if plan.settle:
+                better = self._look(stump, node)
+            else:
+                better = sums.surrogate / sums.weight < self.bound
+                self.bound = min(self.bound, sums.surrogate / sums.weight)
             sums.weight = sums.surrogate = sums.loss = 0.0
             n_bad = 0 if better else n_bad + 1
             if n_bad == 2:
@@ -132,7 +130,5 @@ cdef class StumpDescent:
                 n_halved += 1
                 if n_halved == MAX_HALVINGS:
                     break
-        if n_halved == MAX_HALVINGS and not plan.by_result:
-            self._look(stump, node)
-        if self.bound < INFINITY:
+        if plan.settle and self.bound < INFINITY:
             self._restore(stump)

@@ -194,8 +194,7 @@ cdef class StumpProbe:
 
 
 def descend(Dataset dataset, Criterion criterion, weight, *, idx_t column, double threshold,
-            double nu, double rate, idx_t n_epochs, idx_t min_steps, idx_t batch_size,
-            bint by_result, int seed):
+            double nu, double rate, idx_t n_epochs, idx_t min_steps, idx_t batch_size, int seed):
     """Descend from an axis split of all rows, as CO2 does.
 
     Returns
@@ -242,7 +241,7 @@ def descend(Dataset dataset, Criterion criterion, weight, *, idx_t column, doubl
     plan.n_epochs = n_epochs
     plan.min_steps = min_steps
     plan.batch_size = batch_size
-    plan.by_result = by_result
+    plan.settle = True
     descent.start(&stump, node, &at)
     before = _judge(&stump, node)
     descent.run(&stump, node, &plan, <const volatile int*>&stop)

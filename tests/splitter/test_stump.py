@@ -95,7 +95,6 @@ def test_weights_stay_in_the_ball(kind, seed):
         assert np.sum(stump.plane[0] ** 2) <= 4.0 * (1 + 1e-5)
 
 
-@pytest.mark.parametrize("by_result", [False, True])
 @pytest.mark.parametrize("kind", ["classes", "numbers"])
 @given(
     seed=SEEDS,
@@ -103,7 +102,7 @@ def test_weights_stay_in_the_ball(kind, seed):
     batch_size=st.integers(1, 120),
     rate=st.sampled_from([0.01, 0.1, 1.0, 10.0]),
 )
-def test_bound_falls_over_accepted_epochs(kind, by_result, seed, n, batch_size, rate):
+def test_bound_falls_over_accepted_epochs(kind, seed, n, batch_size, rate):
     rng = np.random.default_rng(seed)
     m = int(rng.choice([rng.integers(1, 20), 150]))
     X = rng.normal(size=(n, m)).astype(np.float32)
@@ -121,7 +120,6 @@ def test_bound_falls_over_accepted_epochs(kind, by_result, seed, n, batch_size, 
         n_epochs=int(rng.integers(1, 12)),
         min_steps=int(rng.integers(1, 60)),
         batch_size=batch_size,
-        by_result=by_result,
         seed=seed % 2**31,
     )
     accepted = found["accepted"]
@@ -150,7 +148,6 @@ def test_descent_gets_somewhere(seed):
     X = rng.normal(size=(300, 4)).astype(np.float32)
     criterion = bind_criterion("entropy", (X.sum(axis=1) > 0).astype(int))
     plan = {"nu": 100.0, "rate": 1.0, "n_epochs": 5, "min_steps": 80, "batch_size": 100}
-    plan["by_result"] = bool(seed % 2)
     data = Dataset(X, keep_rows=True)
     found = descend(data, criterion, np.ones(300), column=0, threshold=0.0, seed=seed, **plan)
     assert found["after"] < 0.5 * found["before"]
