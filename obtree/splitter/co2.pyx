@@ -34,6 +34,7 @@ from obtree.splitter.stump_descent cimport JUDGED_ROWS, DescentPlan, StumpDescen
 from obtree.splitter.stump_node cimport HALF, StumpNode
 
 cdef double MAX_NU = 100.0
+cdef double MIN_NU = 20.0        # of nodes that are not wide
 cdef double START_LENGTH = 0.8   # of the weights, as a share of the largest
 cdef double CORNER_LENGTH = 0.3  # at which it starts between corners of a cube
 
@@ -62,7 +63,8 @@ cdef class CO2Splitter(Splitter):
         Bound of the squared length of the weights, for rows of mean squared length 1. The
         larger, the closer the bound is to the loss and the harder it is to descend. "auto"
         is 100; in classification, where a plane has more than 16 columns, and most of the
-        spread is not in columns of two values, it falls with the square root of their number.
+        spread is not in columns of two values, it falls with their number to 20, and beyond 128
+        columns, which are scaled in another way, with its square root from 35.
     learning_rate : float, default=None
         Length of a step in each weight, as a share of the square root of `nu`. The preset's
         is halved where most of the node's spread is in columns of two values.
@@ -249,9 +251,12 @@ cdef class CO2Splitter(Splitter):
     cdef double _find_nu(self) noexcept nogil:
         """Radius for the columns of the node: the more there are, the easier it is to separate
         rows, and the less a plane that does so with a narrow margin is worth."""
-        if not self._node.is_class or self._node.n_used <= 16 or self._is_cube():
+        cdef double crowd = self._node.n_used / 16.0
+        if not self._node.is_class or crowd <= 1.0 or self._is_cube():
             return MAX_NU
-        return MAX_NU * 4.0 / sqrt(<double>self._node.n_used)
+        if self._node.is_wide:
+            return MAX_NU / sqrt(crowd)
+        return max(MIN_NU, MAX_NU / (crowd * sqrt(crowd)))
 
     cdef idx_t _find_column(self, feature_t feature) noexcept nogil:
         """Where the stump has a feature; -1 when it lacks it, values being missing."""
