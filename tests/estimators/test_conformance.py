@@ -24,8 +24,6 @@ BOOTSTRAP_FAILURES = {
 
 def list_expected_failures(estimator):
     """Return the checks that a bootstrap cannot pass."""
-    if isinstance(estimator, DisjunctiveForestClassifier) and estimator.combine == "vote":
-        return {}  # votes hardly change
     if isinstance(estimator, DisjunctiveTreeClassifier | DisjunctiveForestClassifier):
         return dict.fromkeys(BOOTSTRAP_FAILURES, "a batch holds rows, whatever they weigh")
     draws = getattr(estimator, "_draws_bootstraps", lambda: False)
