@@ -41,8 +41,7 @@ ORDERS = ("sequential", "best", "random")
 MODES = ("oc1", "cart-lc")
 
 cdef enum:
-    FEW_FEATURES = 100                # up to so many, "auto" may search all coefficients
-    FEWEST_COEFFICIENTS = 12          # of an "auto" search, where there are more features
+    FEW_FEATURES = 100                # up to so many, "auto" searches all coefficients
     MAX_ROWS = 1 << 30                # of a search: more do not fit a word
     REGRESSION_ROWS = 1000            # of an "auto" search
     FEWEST_ROWS = 250                 # ... of classes
@@ -54,18 +53,6 @@ cdef idx_t count_search_rows(Criterion criterion):
     if not isinstance(criterion, ClassCriterion):
         return REGRESSION_ROWS
     return max(<idx_t>FEWEST_ROWS, CLASS_ROWS * (<ClassCriterion>criterion).node.stride)
-
-
-cdef idx_t count_coefficients(idx_t n_features, idx_t max_features):
-    """The coefficients that "auto" lets a search move.
-
-    A forest whose nodes look at few features for an axis split wants trees that differ, and
-    planes of few features differ more.
-    """
-    cdef idx_t limit = n_features
-    if n_features > FEW_FEATURES:
-        limit = max(64, <idx_t>(4.0 * sqrt(n_features)))
-    return min(limit, max(<idx_t>FEWEST_COEFFICIENTS, 3 * max_features))
 
 
 def _check_count(name, value, low, also=""):
@@ -91,7 +78,7 @@ cdef class OC1Splitter(Splitter):
     order : {"sequential", "best", "random"}, default="sequential"
         Which coefficient is moved next: one after the other, always the one that gains
         most, or in a new random order each time round.
-    n_jumps : int, default=20
+    n_jumps : int, default=5
         Random directions tried in each search when no coefficient helps any more.
     n_restarts : int, default=0
         Further searches that start from random planes; the best one counts.
@@ -103,8 +90,7 @@ cdef class OC1Splitter(Splitter):
         make the trees of a forest more different from each other.
     max_coefficients : int, "auto" or None, default="auto"
         Coefficients the search may move, drawn at random for each node, beside that of the
-        axis split. None for all; "auto" for three times the ``max_features`` of the tree or
-        forest, but at least 12; of more than 100 features at most
+        axis split. None for all; "auto" for all of up to 100 features, else for
         ``max(64, 4 * sqrt(n_features))``.
     max_passes : int, default=20
         Times the search may go through all coefficients before it ends.
@@ -149,7 +135,7 @@ cdef class OC1Splitter(Splitter):
     cdef double* _scores              # (n_samples)
     cdef feature_t* _features         # (n_features)
 
-    def __init__(self, *, mode="oc1", order="sequential", n_jumps=20, n_restarts=0, axis_bias=1.0,
+    def __init__(self, *, mode="oc1", order="sequential", n_jumps=5, n_restarts=0, axis_bias=1.0,
                  max_search_rows="auto", max_coefficients="auto", max_passes=20):
         _check_choice("mode", mode, MODES)
         _check_choice("order", order, ORDERS)
@@ -186,7 +172,8 @@ cdef class OC1Splitter(Splitter):
             self._max_rows = min(self._max_rows, <idx_t>self.max_search_rows)
         self._max_columns = p
         if self.max_coefficients == "auto":
-            self._max_columns = min(p, count_coefficients(p, settings.max_features) + 1)
+            if p > FEW_FEATURES:
+                self._max_columns = min(p, max(64, <idx_t>(4.0 * sqrt(p))) + 1)
         elif self.max_coefficients is not None:
             self._max_columns = min(p, <idx_t>self.max_coefficients + 1)
         self._axis = AxisSplitter()
