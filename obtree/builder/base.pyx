@@ -53,6 +53,7 @@ cdef class TreeBuilder:
         criterion.bind(workspace, view.n_samples)
         self.block = RankBlock()
         self.block.bind(view, self.in_order and type(splitter).reads_whole_nodes, workspace)
+        # The splitter first: of what the workspace shares it wants most.
         splitter.bind(&self.block.view, criterion, &self.settings, workspace)
         self.index.bind(&self.block.view, workspace)
         self.result.plane.feature = <feature_t*>workspace.take(max_terms, sizeof(feature_t))

@@ -4,7 +4,7 @@ A node of some hundred rows reads a few columns of wide data, and every rank it 
 a cache miss: its rows are scattered over all of X. Growth is depth-first, so when the
 rows of a subtree first get few enough their ranks are copied together once, and
 everything below reads the copy, which stays in the caches. Columns that are zero in all rows
-of the copy, a quarter of those a node would look at in pictures, need not be read at all.
+of the copy, one in ten of those a node looks at in pictures, need not be read at all.
 """
 
 from libc.stdint cimport uint8_t

@@ -103,7 +103,7 @@ static void gather_codes(const void *codes, int32_t width, const int32_t *rows, 
 #define OBTREE_GATHER_ABOVE(rank, p)                                                             \
     {                                                                                            \
         const uint32_t code = rank;                                                              \
-        words[n_words] = (uint64_t)code << 32 | (uint64_t)(p);                                     \
+        words[n_words] = (uint64_t)code << 32 | (uint64_t)(p);                                   \
         n_words += code != 0;                                                                    \
         bits |= code;                                                                            \
     }
