@@ -120,6 +120,8 @@ cdef extern from "simd/kernels.h":
         Py_ssize_t (*split_rows)(const void* codes, int32_t width, Py_ssize_t stride,
                                  uint32_t cut, const int32_t* places, int32_t* rows,
                                  Py_ssize_t n, int32_t* spare) noexcept nogil
+        void (*copy_codes)(const uint8_t* codes, Py_ssize_t row_bytes, const int32_t* rows,
+                           Py_ssize_t n, uint8_t* out, uint8_t* bits) noexcept nogil
         void (*dot_rows)(const float* x, Py_ssize_t stride, Py_ssize_t n, const float* w,
                          float* out) noexcept nogil
         void (*add_rows)(const float* x, Py_ssize_t stride, const int32_t* at,

@@ -8,8 +8,8 @@ of the copy, one in ten of those a node looks at in pictures, need not be read a
 """
 
 from libc.stdint cimport uint8_t
-from libc.string cimport memcpy, memset
 
+from obtree.core.dispatch cimport kernels
 from obtree.core.memory cimport Workspace
 from obtree.core.types cimport idx_t, row_t
 from obtree.data.dataset cimport DataView
@@ -43,16 +43,11 @@ cdef class RankBlock:
     cdef void _copy_rows(self, const row_t* rows, idx_t start, idx_t end) noexcept nogil:
         """Fill the block with rows[start:end]."""
         cdef idx_t row_bytes = self._data.row_bytes
-        cdef const uint8_t* source
-        cdef uint8_t* bits = self._bits
-        cdef idx_t p, k
-        memset(bits, 0, row_bytes)
+        cdef idx_t p
         for p in range(end - start):
-            source = self._data.row_codes + rows[start + p] * row_bytes
             self._place[rows[start + p]] = <row_t>(p * row_bytes)
-            memcpy(self._codes + p * row_bytes, source, row_bytes)
-            for k in range(row_bytes):
-                bits[k] |= source[k]
+        kernels().copy_codes(self._data.row_codes, row_bytes, rows + start, end - start,
+                             self._codes, self._bits)
         self._start = start
         self._end = end
 

@@ -63,6 +63,16 @@ def pack_bytes(x):
     return np.asarray(out), total
 
 
+def copy_codes(const uint8_t[:, ::1] table, rows):
+    """(rows of a table of ranks, the bits that are set in any of them)."""
+    cdef const int32_t[::1] at = np.ascontiguousarray(rows, dtype=np.int32)
+    cdef uint8_t[:, ::1] out = np.empty((len(rows), table.shape[1]), dtype=np.uint8)
+    cdef uint8_t[::1] bits = np.empty(table.shape[1], dtype=np.uint8)
+    kernels().copy_codes(&table[0, 0], table.shape[1], &at[0], at.shape[0], &out[0, 0],
+                         &bits[0])
+    return np.asarray(out), np.asarray(bits)
+
+
 def find_left(Problem problem, weights, double threshold):
     """Rows that go left of a plane of all features, and whether bytes stood for them."""
     cdef Units units = Units(problem, True)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from obtree.testing.probe import gather_above, gather_bytes, gather_column, split_rows
+from obtree.testing.probe_bytes import copy_codes
 
 WIDTHS = (np.uint8, np.uint16, np.uint32)
 SIZES = (1, 7, 8, 9, 31, 64, 1000)
@@ -74,3 +75,15 @@ def test_split_keeps_the_order_on_both_sides(dtype, n, share):
     left = column[rows] <= cut
     assert n_left == left.sum()
     np.testing.assert_array_equal(result, np.concatenate([rows[left], rows[~left]]))
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 50])
+@pytest.mark.parametrize("row_bytes", [1, 16, 63, 64, 200])
+def test_copy_rows_and_their_bits(row_bytes, n):
+    rng = np.random.default_rng(n)
+    table = rng.integers(0, 256, (300, row_bytes), dtype=np.uint8)
+    table[rng.random(table.shape) < 0.9] = 0
+    rows = draw_rows(rng, n, 300)
+    codes, bits = copy_codes(table, rows)
+    np.testing.assert_array_equal(codes, table[rows])
+    np.testing.assert_array_equal(bits, np.bitwise_or.reduce(table[rows], axis=0))

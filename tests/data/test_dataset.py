@@ -189,3 +189,24 @@ def test_small_nodes_read_the_same_ranks_from_rows(n_values):
             codes, low, high = gather_codes(dataset, j, rows)
             np.testing.assert_array_equal(codes, rank_column(X[:, j])[0][rows])
             assert (low, high) == (codes.min(), codes.max())
+
+
+@pytest.mark.parametrize("order", ORDERS.values(), ids=ORDERS.keys())
+@pytest.mark.parametrize("shape", [(8101, 131), (16500, 64)])
+def test_bytes_by_columns_and_rows(shape, order):
+    """Bytes are turned in squares, of which the last ones are not whole."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 256, shape, dtype=np.uint8)
+    X[:, 1::3] &= 0x55
+    X[:, 2::3] |= 0x18
+    X = order(X)
+    dataset = Dataset(X, n_threads=2)
+    limit = describe_column(dataset, 0)["row_limit"]
+    assert limit > 0
+    rows = np.sort(rng.choice(len(X), limit, replace=False))
+    for j in range(X.shape[1]):
+        codes, values = dataset.column(j)
+        expected, expected_values = rank_column(X[:, j].astype(np.float32))
+        np.testing.assert_array_equal(codes, expected)
+        np.testing.assert_array_equal(values, expected_values)
+        np.testing.assert_array_equal(gather_codes(dataset, j, rows)[0], expected[rows])

@@ -154,3 +154,27 @@ static ptrdiff_t split_rows(const void *codes, int32_t width, ptrdiff_t stride, 
     memcpy(rows + left, spare, (size_t)(n - left) * sizeof(int32_t));
     return left;
 }
+
+/* A row is read while those to come are on their way: each begins in a cache line that
+ * nothing but `rows` announces. */
+enum { OBTREE_COPY_AHEAD = 3 };
+static void copy_codes(const uint8_t *restrict codes, ptrdiff_t row_bytes,
+                       const int32_t *restrict rows, ptrdiff_t n, uint8_t *restrict out,
+                       uint8_t *restrict bits)
+{
+    memset(bits, 0, (size_t)row_bytes);
+    for (ptrdiff_t p = 0; p < n; ++p) {
+        const uint8_t *restrict row = codes + rows[p] * row_bytes;
+        if (p + OBTREE_COPY_AHEAD < n) {
+            const uint8_t *next = codes + rows[p + OBTREE_COPY_AHEAD] * row_bytes;
+            for (ptrdiff_t line = 0; line < row_bytes; line += 64) {
+                OBTREE_PREFETCH(next + line);
+            }
+        }
+        for (ptrdiff_t k = 0; k < row_bytes; ++k) {
+            const uint8_t code = row[k];
+            out[p * row_bytes + k] = code;
+            bits[k] |= code;
+        }
+    }
+}

@@ -195,6 +195,11 @@ typedef struct {
                             const int32_t *places, int32_t *rows, ptrdiff_t n,
                             int32_t *spare);
 
+    /* Rows of ranks side by side: out[p * row_bytes + k] = codes[rows[p] * row_bytes + k] for
+     * p < n and k < row_bytes, and in bits[k] all that are set in any of them. */
+    void (*copy_codes)(const uint8_t *codes, ptrdiff_t row_bytes, const int32_t *rows,
+                       ptrdiff_t n, uint8_t *out, uint8_t *bits);
+
     /* Rows of float32, `stride` apart: a multiple of eight, padded with zeros.
      * dot_rows: out[p] = sum over k of x[p * stride + k] * w[k], for p < n.
      * add_rows: out[k] = sum over i < n of factor[i] * x[at[i] * stride + k], k < stride.

@@ -49,6 +49,7 @@ const obtree_kernels OBTREE_JOIN(obtree_kernels_, OBTREE_TARGET) = {
     .find_steps = find_steps,
     .add_column = add_column,
     .split_rows = split_rows,
+    .copy_codes = copy_codes,
     .dot_rows = dot_rows,
     .add_rows = add_rows,
     .exp_differences = exp_differences,
