@@ -17,6 +17,7 @@ cdef enum:
     BLOCK = 128               # rows whose partial sums are kept together
     LANES = 16                # partial sums of a long projection
     FEW_TERMS = 3             # of the projections with a loop of their own
+    FEW_ROWS = 16             # below, a block of rows is not worth its trouble
 
 
 cdef void project_rows(const DataView* view, const Hyperplane* plane, const row_t* rows, idx_t n,
@@ -31,6 +32,10 @@ cdef void project_rows(const DataView* view, const Hyperplane* plane, const row_
                                plane.weight, plane.n_terms, rows, n, out)
         return
     if project_bytes(view, plane, rows, n, out):
+        return
+    if plane.n_terms >= LANES and n < FEW_ROWS and has_byte_rows(view, plane):
+        for p in range(n):
+            out[p] = add_bytes(view, plane, view.row_codes + rows[p] * view.row_bytes)
         return
     while start < n:
         n_block = min(<idx_t>BLOCK, n - start)
@@ -79,6 +84,37 @@ cdef bint project_bytes(const DataView* view, const Hyperplane* plane, const row
                       + weight[1] * <double>values[1][codes[1][at]]
                       + weight[2] * <double>values[2][codes[2][at]])
     return True
+
+
+cdef bint has_byte_rows(const DataView* view, const Hyperplane* plane) noexcept nogil:
+    """Whether the plane's columns stand in rows, with one byte a rank and nothing missing."""
+    cdef const ColumnView* column
+    cdef idx_t k
+    if view.row_codes == NULL or view.row_places != NULL or plane.partner != NULL:
+        return False
+    for k in range(plane.n_terms):
+        column = &view.columns[plane.feature[k]]
+        if column.width != 1 or column.has_missing:
+            return False
+    return True
+
+
+cdef double add_bytes(const DataView* view, const Hyperplane* plane,
+                      const uint8_t* row) noexcept nogil:
+    """One row of `LANES` terms or more."""
+    cdef double lanes[LANES]
+    cdef const ColumnView* column
+    cdef double term
+    cdef idx_t k, lane, width = LANES // 2
+    for k in range(plane.n_terms):
+        column = &view.columns[plane.feature[k]]
+        term = plane.weight[k] * <double>column.values[row[column.row_offset]]
+        lanes[k % LANES] = term if k < LANES else lanes[k % LANES] + term
+    while width > 0:
+        for lane in range(width):
+            lanes[lane] += lanes[lane + width]
+        width //= 2
+    return lanes[0]
 
 
 cdef void read_block(const DataView* view, idx_t j, const row_t* rows, idx_t n,

@@ -26,7 +26,11 @@ cdef inline double read_cell(const DataView* view, row_t row, idx_t j) noexcept 
     if view.X != NULL:
         return <double>view.X[row * view.row_stride + j * view.col_stride]
     if column.rows == NULL:
-        code = stored_code(column, row)
+        if view.row_codes != NULL and view.row_places == NULL and column.width == 1:
+            # A row's terms stand close together.
+            code = view.row_codes[row * view.row_bytes + column.row_offset]
+        else:
+            code = stored_code(column, row)
         return <double>column.values[code] if code < column.n_values else <double>NAN
     return <double>read_value(view, row, j)
 

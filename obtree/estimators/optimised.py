@@ -191,7 +191,12 @@ class BaseOptimised(BaseModel):
             _take(plan, rows),
             0 if plan.target.n_classes is None else int(plan.target.n_classes[0]),
             len(train),
+            as_bytes=self._reads_bytes(),
         )
+
+    def _reads_bytes(self):
+        """Whether the optimiser can do with features of bytes as they are."""
+        return False
 
     def _check_init(self):
         """Return ``init`` as what the starter's ``splitter`` may be."""

@@ -13,6 +13,7 @@ from obtree.estimators.task import ClassificationTask, RegressionTask
 from obtree.estimators.tree import ObliqueTreeClassifier, ObliqueTreeRegressor
 from obtree.optim.node_fit import MAX_NEWTON_FEATURES
 from obtree.optim.tao import TAO
+from obtree.optim.units import MAX_BYTE_FEATURES
 from obtree.splitter.registry import resolve_splitter
 
 RANDOM = "random"
@@ -54,6 +55,10 @@ class BaseTAO(BaseOptimised):
         rule = dataclasses.replace(plan.rule, min_samples_leaf=size, min_samples_split=2 * size)
         return dataclasses.replace(plan, rule=rule)
 
+    def _reads_bytes(self):
+        """Whether bytes do: they are moved over in small steps, and sums stay exact."""
+        return MAX_NEWTON_FEATURES < self.n_features_in_ < MAX_BYTE_FEATURES
+
     def _chooses_start(self):
         """Return whether the data say what trees start from."""
         return isinstance(self.init, str) and self.init == AUTO
@@ -73,7 +78,9 @@ class BaseTAO(BaseOptimised):
     def _start_trees(self, plan, seeds):
         """Return one tree to start from for each seed, or None for a random one."""
         starts = super()._start_trees(plan, seeds)
-        if starts[0] is not None or sp.issparse(plan.X) or not np.isnan(plan.X).any(axis=0).all():
+        if starts[0] is not None or sp.issparse(plan.X) or plan.X.dtype.kind != "f":
+            return starts
+        if not np.isnan(plan.X).any(axis=0).all():
             return starts
         # Random planes need a column that no row lacks; axis splits do not.
         return plan.grow(seeds, n_threads=self._count_threads(), verbose=int(self.verbose))

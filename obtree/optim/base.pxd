@@ -6,8 +6,9 @@
 # Everything random comes from the seed given to optimise, so that a model depends on its
 # seed alone and never on the number of threads.
 
-from libc.stdint cimport int32_t, uint32_t
+from libc.stdint cimport int32_t, uint8_t, uint32_t
 
+from obtree.core.memory cimport Workspace
 from obtree.core.types cimport X_t, idx_t, w_t, y_t
 from obtree.data.dataset cimport DataView
 
@@ -22,11 +23,16 @@ cdef class Problem:
     cdef readonly idx_t n_classes     # 0 in regression
     cdef readonly bint has_missing
     cdef DataView view                # X alone: for project_rows and share_terms
-    cdef const X_t* x                 # (n_rows * n_features), row after row; NaN: missing
+    # X row after row (n_rows * n_features), NaN: missing. One of the two, the other is NULL.
+    cdef const X_t* x
+    cdef const uint8_t* bytes         # for optimisers that ask for it, when X is of bytes
     cdef const int32_t* codes         # (n_rows) classes; NULL in regression
     cdef const y_t* targets           # (n_rows * n_outputs) numbers; NULL in classification
     cdef const w_t* weight            # (n_rows), all positive
     cdef readonly object X, y, sample_weight    # the arrays behind the pointers
+    cdef Workspace _memory
+
+    cdef int _view_bytes(self) except -1
 
 
 cdef class Optimiser:

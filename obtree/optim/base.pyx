@@ -6,9 +6,13 @@ Subclass `Optimiser` in Cython and write `optimise` (and `bind` when scratch is 
 
 import numpy as np
 
+from libc.stdint cimport uint8_t
 from libc.string cimport memset
 
-from obtree.core.types cimport X_t, w_t, y_t
+from obtree.core.memory cimport Workspace
+from obtree.core.types cimport X_t, idx_t, w_t, y_t
+from obtree.data.dataset cimport ColumnView
+from obtree.data.encode cimport N_BYTE_VALUES
 
 
 cdef class Problem:
@@ -17,7 +21,8 @@ cdef class Problem:
     Parameters
     ----------
     X : ndarray of shape (n_rows, n_features)
-        Converted to float32 in C order. NaN means missing.
+        Converted to float32 in C order, unless it consists of bytes and `as_bytes` says
+        that these do. NaN means missing.
     y : ndarray of shape (n_rows, n_outputs)
         int32 class codes of one output, or float64 numbers of several.
     sample_weight : ndarray of shape (n_rows,), optional
@@ -26,14 +31,27 @@ cdef class Problem:
         Number of classes; 0 in regression.
     n_train : int, optional
         Rows to learn from, the first ones; the rest tells when to stop. All by default.
+    as_bytes : bool, default=False
+        Whether to leave X of uint8 or bool as it is: a quarter of the memory, which an
+        optimiser that can read `bytes` need not wait for.
     """
 
-    def __init__(self, X, y, sample_weight=None, n_classes=0, n_train=None):
+    def __init__(self, X, y, sample_weight=None, n_classes=0, n_train=None, as_bytes=False):
         cdef const X_t[:, ::1] x
+        cdef const uint8_t[:, ::1] cells
         cdef const w_t[::1] weight
         cdef const int32_t[:, ::1] codes
         cdef const y_t[:, ::1] targets
-        self.X = x = np.ascontiguousarray(X, dtype=np.float32)
+        memset(&self.view, 0, sizeof(self.view))
+        self.x = NULL
+        self.bytes = NULL
+        X = np.asarray(X)
+        if as_bytes and X.dtype in (np.bool_, np.uint8):
+            self.X = cells = np.ascontiguousarray(X).view(np.uint8)
+            self.bytes = &cells[0, 0]
+        else:
+            self.X = x = np.ascontiguousarray(X, dtype=np.float32)
+            self.x = &x[0, 0]
         self.n_rows, self.n_features = self.X.shape
         self.n_train = self.n_rows if n_train is None else n_train
         self.n_classes = n_classes
@@ -58,15 +76,37 @@ cdef class Problem:
         if self.y.shape[0] != self.n_rows:
             raise ValueError(f"y has {self.y.shape[0]} rows; expected {self.n_rows}")
         # The least number of some is NaN if one of them is; no array of marks is needed.
-        self.has_missing = np.asarray(X).dtype.kind == "f" and bool(np.isnan(self.X.min()))
-        self.x = &x[0, 0]
+        self.has_missing = X.dtype.kind == "f" and bool(np.isnan(self.X.min()))
         self.weight = &weight[0]
-        memset(&self.view, 0, sizeof(self.view))
         self.view.n_samples = self.n_rows
         self.view.n_features = self.n_features
         self.view.X = self.x
         self.view.row_stride = self.n_features
         self.view.col_stride = 1
+        if self.bytes != NULL:
+            self._view_bytes()
+
+    cdef int _view_bytes(self) except -1:
+        """Show the bytes as rows of ranks, whose values are the bytes themselves."""
+        cdef X_t* values
+        cdef ColumnView* columns
+        cdef idx_t j
+        self._memory = Workspace()
+        values = <X_t*>self._memory.take(N_BYTE_VALUES, sizeof(X_t))
+        for j in range(N_BYTE_VALUES):
+            values[j] = <X_t>j
+        columns = <ColumnView*>self._memory.take(self.n_features, sizeof(ColumnView))
+        memset(columns, 0, self.n_features * sizeof(ColumnView))
+        for j in range(self.n_features):
+            columns[j].width = 1
+            columns[j].n_values = N_BYTE_VALUES
+            columns[j].values = values
+            columns[j].row_offset = j
+        self.view.columns = columns
+        self.view.row_codes = self.bytes
+        self.view.row_bytes = self.n_features
+        self.view.row_limit = self.n_rows
+        return 0
 
 
 cdef class Optimiser:

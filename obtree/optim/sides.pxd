@@ -10,7 +10,8 @@ from libc.stdint cimport int16_t
 
 from obtree.core.dispatch cimport kernels
 from obtree.core.types cimport idx_t, row_t
-from obtree.data.hyperplane cimport Hyperplane, project_row
+from obtree.data.hyperplane cimport Hyperplane
+from obtree.data.project cimport project_rows
 from obtree.optim.units cimport Units
 
 
@@ -69,5 +70,4 @@ cdef inline void find_sides(Units units, const Hyperplane* plane, const Layout* 
         kernels().guess_rows(units.x, units.n_features, rows, n, layout.weight, out)
     for p in range(n):
         if not fabs(out[p] - plane.threshold) > layout.error:
-            out[p] = project_row(plane.feature, plane.weight, plane.n_terms,
-                                 units.x + rows[p] * units.n_features, 1)
+            project_rows(units.view, plane, rows + p, 1, out + p)

@@ -4,6 +4,7 @@ from libc.stdint cimport uint8_t
 
 from obtree.core.memory cimport Workspace
 from obtree.core.types cimport X_t, feature_t, idx_t, row_t
+from obtree.data.dataset cimport DataView
 from obtree.optim.base cimport Problem
 
 
@@ -17,7 +18,8 @@ cdef struct Columns:
 
 
 cdef class Units:
-    cdef const X_t* x
+    cdef const DataView* view         # of the problem, for exact projections
+    cdef const X_t* x                 # NULL when the problem has bytes
     # The rows as bytes, where weights are moved in small steps and values allow it; or NULL.
     cdef const uint8_t* bytes         # (n_rows * n_features)
     cdef object _bytes                # the array behind it

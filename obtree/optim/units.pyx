@@ -21,6 +21,11 @@ from obtree.core.memory cimport Workspace
 from obtree.core.types cimport X_t, feature_t, idx_t, row_t
 from obtree.optim.base cimport Problem
 
+# Of a row of bytes: sums of whole weights are to stay within int32.
+MAX_SUM = 2.0**24
+#: From so many features on, a row of bytes might have a larger one.
+MAX_BYTE_FEATURES = 2**24 // 255
+
 
 def _measure_columns(Problem problem, bint by_range, char[::1] lacking):
     """Least and largest value, largest size, mean and deviation (0 by_range) of each column.
@@ -84,6 +89,7 @@ cdef class Units:
         cdef double[::1] low, high, reach, mean, spread
         cdef char[::1] lacking = np.zeros(p, dtype=np.int8)
         self.memory = Workspace()
+        self.view = &problem.view
         self.x = problem.x
         self.n_features = p
         self.has_missing = problem.has_missing
@@ -94,7 +100,11 @@ cdef class Units:
         self.reach = <double*>self.memory.take(p, sizeof(double))
         self.bytes = NULL
         self.largest_sum = 1.0
-        if by_range and not self.has_missing:
+        if problem.bytes != NULL:
+            if not by_range or p >= MAX_BYTE_FEATURES:
+                raise ValueError(f"bytes of {p} features cannot be learnt from as they are")
+            self._take_bytes(problem)
+        elif by_range and not self.has_missing:
             self._pack(problem)
         if self.bytes != NULL:
             train = self._bytes[:problem.n_train]
@@ -122,6 +132,12 @@ cdef class Units:
         self.take_columns(&self.complete, self.memory)
         self._list(&self.complete, &lacking[0])
 
+    def _take_bytes(self, Problem problem):
+        """Read the problem's own bytes."""
+        self._bytes = problem.X
+        self.bytes = problem.bytes
+        self.largest_sum = max(1.0, float(problem.X.sum(axis=1, dtype=np.uint32).max()))
+
     def _pack(self, Problem problem):
         """Keep the rows as bytes if that loses nothing."""
         cdef uint8_t[:, ::1] cells
@@ -134,8 +150,7 @@ cdef class Units:
                 if total < 0:
                     break
                 self.largest_sum = max(self.largest_sum, <double>total)
-        # Sums of whole weights are to stay within int32.
-        if total >= 0 and self.largest_sum < 2.0**24:
+        if total >= 0 and self.largest_sum < MAX_SUM:
             self._bytes = packed
             self.bytes = &cells[0, 0]
 

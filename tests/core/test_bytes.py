@@ -81,12 +81,17 @@ def test_sides_are_exact(seed, size):
     for j in range(40):
         total += weight[j] * X[:, j]
     codes = np.zeros((60, 1), dtype=np.int32)
+    whole = Problem(X.astype(np.uint8), codes, None, 1, as_bytes=True)
     for cells, is_bytes in ((X, True), (X + np.float32(0.25), False)):
         problem = Problem(cells.astype(np.float32), codes, None, 1)
         shift = 0.0 if is_bytes else 0.25 * weight.sum()
         for threshold in (total[3] + shift, np.nextafter(total[4] + shift, -np.inf)):
             found, packed = probe_bytes.find_left(problem, weight, threshold)
             assert packed == is_bytes
+            if is_bytes:
+                np.testing.assert_array_equal(
+                    probe_bytes.find_left(whole, weight, threshold)[0], found
+                )
             near = np.abs(total + shift - threshold) < 1e-12 * np.abs(weight).sum() * 255
             expected = total + shift <= threshold
             np.testing.assert_array_equal(found[~near], expected[~near])

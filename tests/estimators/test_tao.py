@@ -112,6 +112,7 @@ def test_many_features(leaf, shift):
         floats = clone(model).fit(X.astype(np.float64), y)
         np.testing.assert_array_equal(floats.objective_, model.objective_)
         np.testing.assert_array_equal(floats.predict(X), model.predict(X))
+        np.testing.assert_array_equal(floats.feature_importances_, model.feature_importances_)
 
 
 def test_leaf_size_by_features():
