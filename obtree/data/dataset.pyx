@@ -14,7 +14,7 @@ from scipy import sparse
 
 from cython.parallel cimport prange, threadid
 from libc.math cimport NAN
-from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from obtree.core.dispatch cimport kernels
@@ -25,23 +25,19 @@ from obtree.data.encode cimport (
     N_BYTE_VALUES,
     Encoding,
     code_width,
+    count_above,
     encode_bytes,
     encode_column,
+    pack_codes,
     rank_bytes,
 )
+from obtree.data.lift cimport lift_columns
 
 from obtree.core.threads import call_detached
 
-ctypedef fused cell_t:
-    int8_t
-    uint16_t
-    int16_t
-    float
-    double
-
 cdef enum:
     CHUNK_BYTES = 16777216    # scratch for the columns encoded together
-    ROW_BLOCK = 256           # rows that one thread lifts out of X at a time
+    ROW_BLOCK = 256           # rows that one thread lays out at a time
     CACHE_BYTES = 524288      # a typical second-level cache
 
 
@@ -307,73 +303,6 @@ cdef void encode_strip(const ByteTable* table, idx_t first, idx_t end, uint8_t* 
         columns[j].codes = own
         columns[j].n_values = found.n_values
         columns[j].n_above = encode_bytes(own, n, rank_of + j * N_BYTE_VALUES, own)
-
-
-cdef int lift_columns(object X, idx_t first, idx_t n_columns, X_t* out,
-                      int n_threads) except -1:
-    """out[c * n + i] = X[i, first + c], rounded to float32."""
-    cdef const int8_t[:, :] i1
-    cdef const uint16_t[:, :] u2
-    cdef const int16_t[:, :] i2
-    cdef const float[:, :] f4
-    cdef const double[:, :] f8
-    kind = X.dtype.str[1:]
-    if kind == "i1":
-        i1 = X
-        copy_columns(i1, first, n_columns, out, n_threads)
-    elif kind == "u2":
-        u2 = X
-        copy_columns(u2, first, n_columns, out, n_threads)
-    elif kind == "i2":
-        i2 = X
-        copy_columns(i2, first, n_columns, out, n_threads)
-    elif kind == "f4":
-        f4 = X
-        copy_columns(f4, first, n_columns, out, n_threads)
-    else:
-        # Wide integers and unusual floats go through float64, a few columns at a time.
-        f8 = X[:, first:first + n_columns].astype(np.float64)
-        copy_columns(f8, 0, n_columns, out, n_threads)
-    return 0
-
-
-cdef void copy_columns(const cell_t[:, :] X, idx_t first, idx_t n_columns, X_t* out,
-                       int n_threads) noexcept:
-    cdef idx_t n = X.shape[0]
-    cdef idx_t n_blocks = (n + ROW_BLOCK - 1) // ROW_BLOCK
-    cdef idx_t b
-    for b in prange(n_blocks, nogil=True, schedule="static", num_threads=n_threads):
-        copy_block(X, first, n_columns, b * ROW_BLOCK, min((b + 1) * ROW_BLOCK, n), n, out)
-
-
-cdef void copy_block(const cell_t[:, :] X, idx_t first, idx_t n_columns, idx_t start,
-                     idx_t end, idx_t n, X_t* out) noexcept nogil:
-    """Row by row inside a block, so that each line of a C-ordered X is read once."""
-    cdef idx_t i, c
-    for i in range(start, end):
-        for c in range(n_columns):
-            out[c * n + i] = <X_t>X[i, first + c]
-
-
-cdef void pack_codes(const uint32_t* codes, idx_t n, int width, void* out) noexcept nogil:
-    """Narrow ranks to `width` bytes each."""
-    cdef idx_t p
-    if width == 1:
-        for p in range(n):
-            (<uint8_t*>out)[p] = <uint8_t>codes[p]
-    elif width == 2:
-        for p in range(n):
-            (<uint16_t*>out)[p] = <uint16_t>codes[p]
-    else:
-        memcpy(out, codes, n * sizeof(uint32_t))
-
-
-cdef idx_t count_above(const uint32_t* codes, idx_t n) noexcept nogil:
-    """How many ranks are above zero."""
-    cdef idx_t p, total = 0
-    for p in range(n):
-        total += codes[p] != 0
-    return total
 
 
 cdef void lay_block(const DataView* view, idx_t start, idx_t end,

@@ -22,6 +22,13 @@ cdef inline int code_width(Encoding encoding) noexcept nogil:
     return 1 if n_codes <= 256 else (2 if n_codes <= 65536 else 4)
 
 
+# Narrow n ranks to `width` bytes each.
+cdef void pack_codes(const uint32_t* codes, idx_t n, int width, void* out) noexcept nogil
+
+# How many of n ranks are above zero.
+cdef idx_t count_above(const uint32_t* codes, idx_t n) noexcept nogil
+
+
 cdef enum:
     N_BYTE_VALUES = 256
 

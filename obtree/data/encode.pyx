@@ -4,7 +4,7 @@ Whole numbers in a short range, the common case of counts, categories and pixels
 are looked up in a table of the values present. Anything else is sorted once.
 """
 
-from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from obtree.core.sort cimport float_key, make_word, sort_words, word_key, word_position
@@ -97,6 +97,25 @@ cdef uint32_t encode_sorted(const X_t* column, idx_t n, uint32_t* codes, X_t* va
             last = key
         codes[position] = n_values - 1
     return n_values
+
+
+cdef void pack_codes(const uint32_t* codes, idx_t n, int width, void* out) noexcept nogil:
+    cdef idx_t p
+    if width == 1:
+        for p in range(n):
+            (<uint8_t*>out)[p] = <uint8_t>codes[p]
+    elif width == 2:
+        for p in range(n):
+            (<uint16_t*>out)[p] = <uint16_t>codes[p]
+    else:
+        memcpy(out, codes, n * sizeof(uint32_t))
+
+
+cdef idx_t count_above(const uint32_t* codes, idx_t n) noexcept nogil:
+    cdef idx_t p, total = 0
+    for p in range(n):
+        total += codes[p] != 0
+    return total
 
 
 cdef Encoding rank_bytes(const uint8_t* column, idx_t n, uint8_t* rank_of,
