@@ -33,8 +33,6 @@ from obtree.splitter.stump cimport Stump, take_stump
 from obtree.splitter.stump_descent cimport JUDGED_ROWS, DescentPlan, StumpDescent, StumpStart
 from obtree.splitter.stump_node cimport HALF, StumpNode
 
-cdef double MAX_NU = 100.0
-cdef double MIN_NU = 20.0        # of nodes that are not wide
 cdef double START_LENGTH = 0.8   # of the weights, as a share of the largest
 cdef double CORNER_LENGTH = 0.3  # at which it starts between corners of a cube
 
@@ -235,10 +233,6 @@ cdef class CO2Splitter(Splitter):
         out.plane.threshold = threshold
         return FOUND
 
-    cdef bint _is_cube(self) noexcept nogil:
-        """Whether most of the spread is in columns of two values, so that rows are corners."""
-        return self._node.binary_share > 0.5
-
     cdef idx_t _find_min_rows(self) noexcept nogil:
         """Rows from which a node is optimised.
 
@@ -246,17 +240,7 @@ cdef class CO2Splitter(Splitter):
         """
         if self._min_rows > 0:
             return self._min_rows
-        return 200 if self._is_cube() else 2
-
-    cdef double _find_nu(self) noexcept nogil:
-        """Radius for the columns of the node: the more there are, the easier it is to separate
-        rows, and the less a plane that does so with a narrow margin is worth."""
-        cdef double crowd = self._node.n_used / 16.0
-        if not self._node.is_class or crowd <= 1.0 or self._is_cube():
-            return MAX_NU
-        if self._node.is_wide:
-            return MAX_NU / sqrt(crowd)
-        return max(MIN_NU, MAX_NU / (crowd * sqrt(crowd)))
+        return 200 if self._node.is_cube() else 2
 
     cdef idx_t _find_column(self, feature_t feature) noexcept nogil:
         """Where the stump has a feature; -1 when it lacks it, values being missing."""
@@ -268,12 +252,12 @@ cdef class CO2Splitter(Splitter):
 
     cdef void _descend(self, idx_t k, double threshold) noexcept nogil:
         """Move the stump from an axis split to where its bound is lower."""
-        cdef bint corners = self._is_cube()
+        cdef bint corners = self._node.is_cube()
         cdef StumpStart at
         cdef DescentPlan plan
         at.column = k
         at.threshold = threshold
-        at.nu = self._fixed_nu if self._fixed_nu > 0.0 else self._find_nu()
+        at.nu = self._fixed_nu if self._fixed_nu > 0.0 else self._node.find_nu()
         at.length = (CORNER_LENGTH if corners else START_LENGTH) * sqrt(at.nu)
         # All corners are equally far from a plane along an axis: there is no average to go by.
         at.shorten = not corners
@@ -281,7 +265,6 @@ cdef class CO2Splitter(Splitter):
         plan.n_epochs = self._corner_epochs if corners else self._n_epochs
         plan.min_steps = self._min_steps
         plan.batch_size = self._batch_size
-        plan.settle = self._node.is_wide
         self._descent.start(&self._stump, self._node, &at)
         self._descent.run(&self._stump, self._node, &plan, self.settings.stop)
 

@@ -44,7 +44,7 @@ cdef enum:
     FEW_FEATURES = 100                # up to so many, "auto" searches all coefficients
     MAX_ROWS = 1 << 30                # of a search: more do not fit a word
     REGRESSION_ROWS = 1000            # of an "auto" search
-    FEWEST_ROWS = 250                 # ... of classes
+    FEWEST_ROWS = 400                 # ... of classes
     CLASS_ROWS = 20                   # ... for each class, when that is more
 
 
@@ -78,7 +78,7 @@ cdef class OC1Splitter(Splitter):
     order : {"sequential", "best", "random"}, default="sequential"
         Which coefficient is moved next: one after the other, always the one that gains
         most, or in a new random order each time round.
-    n_jumps : int, default=5
+    n_jumps : int, default=20
         Random directions tried in each search when no coefficient helps any more.
     n_restarts : int, default=0
         Further searches that start from random planes; the best one counts.
@@ -86,7 +86,7 @@ cdef class OC1Splitter(Splitter):
         A plane must gain at least so many times what the axis split gains.
     max_search_rows : int, "auto" or None, default="auto"
         Rows the search looks at; a larger node is sampled. None for all; "auto" for 1000 in
-        regression, and for ``max(250, 20 * n_classes)`` in classification: smaller samples
+        regression, and for ``max(400, 20 * n_classes)`` in classification: smaller samples
         make the trees of a forest more different from each other.
     max_coefficients : int, "auto" or None, default="auto"
         Coefficients the search may move, drawn at random for each node, beside that of the
@@ -135,7 +135,7 @@ cdef class OC1Splitter(Splitter):
     cdef double* _scores              # (n_samples)
     cdef feature_t* _features         # (n_features)
 
-    def __init__(self, *, mode="oc1", order="sequential", n_jumps=5, n_restarts=0, axis_bias=1.0,
+    def __init__(self, *, mode="oc1", order="sequential", n_jumps=20, n_restarts=0, axis_bias=1.0,
                  max_search_rows="auto", max_coefficients="auto", max_passes=20):
         _check_choice("mode", mode, MODES)
         _check_choice("order", order, ORDERS)

@@ -23,7 +23,6 @@ cdef struct DescentPlan:
     idx_t n_epochs            # most passes over the rows
     idx_t min_steps           # least steps, where epochs are shorter
     idx_t batch_size
-    bint settle               # whether to end where the bound was lowest
 
 
 cdef class StumpDescent:
@@ -46,9 +45,8 @@ cdef class StumpDescent:
     # they hold then.
     cdef void start(self, Stump* stump, StumpNode node, const StumpStart* at) noexcept nogil
 
-    # Move a stump that stands at its start, with the node's rows loaded. Where the plan says
-    # so it is left at the plane that was accepted last; else, or when `stop` is set, at the
-    # last one.
+    # Move a stump that stands at its start, with the node's rows loaded. It is left at what was
+    # accepted last or, when `stop` is set, where it was.
     cdef void run(self, Stump* stump, StumpNode node, const DescentPlan* plan,
                   const volatile int* stop) noexcept nogil
     cdef bint _look(self, Stump* stump, StumpNode node) noexcept nogil

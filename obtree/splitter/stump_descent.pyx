@@ -1,13 +1,15 @@
 """Epochs of gradient steps on a stump's bound.
 
-Steps are made on batches, so that the bound of the node's rows may rise for a while. A stump
-that is to settle is looked at before the first epoch and after each one, or after some
-steps where epochs are short; what lies lower than all before is accepted, and there it
-ends: over accepted epochs the bound falls. Other stumps are judged by what the batches of an
-epoch had on the way, and go on to the end, since among few columns that makes better forests.
+Steps are made on batches, so that the bound of the node's rows may rise for a while. The stump
+is looked at before the first step, after each epoch, or after some of them where they are short,
+and in the end: what lies lower than all before is accepted, and there it ends, so that over
+accepted epochs the bound falls. The way goes on from where it is, accepted or not. Among few
+columns looks are rare: the lowest of many points is fitted so closely to the rows of the node
+that trees become alike, and forests of them worse.
 
-The step is halved after two looks that brought nothing; when that has happened often
-enough to matter no more, it is time to stop.
+The step is halved after two stretches that brought nothing; when that has happened often enough
+to matter no more, it is time to stop. In wide nodes a stretch is judged by the look at its end,
+in others by the bound that its batches had on the way.
 """
 
 from libc.math cimport INFINITY
@@ -28,7 +30,9 @@ from obtree.splitter.stump cimport (
 from obtree.splitter.stump_node cimport StumpNode
 
 cdef enum:
-    LOOK_STEPS = 8            # least steps between two looks at the bound
+    LOOK_STEPS = 80           # least steps between two looks at the bound
+    WIDE_LOOK_STEPS = 8       # ... in wide nodes
+    STRETCH_STEPS = 8         # after which a step's length is judged, in nodes of one batch
     MAX_HALVINGS = 4          # of the step
 
 cdef double LEAF_RATE = 0.1
@@ -97,31 +101,34 @@ cdef class StumpDescent:
         cdef idx_t n = node.n
         cdef idx_t n_batches = (n + plan.batch_size - 1) // plan.batch_size
         cdef idx_t n_epochs = max(plan.n_epochs, (plan.min_steps + n_batches - 1) // n_batches)
-        cdef idx_t patience = LOOK_STEPS if n_batches == 1 else 1
+        cdef idx_t look_steps = WIDE_LOOK_STEPS if node.is_wide else LOOK_STEPS
+        cdef idx_t look_epochs = (look_steps + n_batches - 1) // n_batches
+        cdef idx_t stretch = STRETCH_STEPS if n_batches == 1 else 1
         cdef idx_t epoch, b, n_bad = 0, n_halved = 0
-        cdef double rate = plan.rate
-        cdef bint better
+        cdef double rate = plan.rate, passed, lowest = INFINITY
+        cdef bint better = False
         cdef StumpLoss sums
         cdef Batch batch
+        if node.is_wide:
+            stretch = look_epochs
         sums.weight = sums.surrogate = sums.loss = 0.0
         self.bound = INFINITY
         self.n_trace = 0
-        if plan.settle:
-            patience = (LOOK_STEPS + n_batches - 1) // n_batches
-            self._look(stump, node)
+        self._look(stump, node)
         for epoch in range(1, n_epochs + 1):
             if stop[0]:
                 return
             for b in range(n_batches):
                 node.take_batch(b * n // n_batches, (b + 1) * n // n_batches, &batch)
                 move_stump(stump, &batch, <float>rate, <float>LEAF_RATE, &sums)
-            if epoch % patience != 0 and not (plan.settle and epoch == n_epochs):
-                continue
-            if plan.settle:
+            if epoch % look_epochs == 0 and epoch < n_epochs:
                 better = self._look(stump, node)
-            else:
-                better = sums.surrogate / sums.weight < self.bound
-                self.bound = min(self.bound, sums.surrogate / sums.weight)
+            if epoch % stretch != 0:
+                continue
+            if not node.is_wide:
+                passed = sums.surrogate / sums.weight
+                better = passed < lowest
+                lowest = min(lowest, passed)
             sums.weight = sums.surrogate = sums.loss = 0.0
             n_bad = 0 if better else n_bad + 1
             if n_bad == 2:
@@ -130,5 +137,6 @@ cdef class StumpDescent:
                 n_halved += 1
                 if n_halved == MAX_HALVINGS:
                     break
-        if plan.settle and self.bound < INFINITY:
+        self._look(stump, node)
+        if self.bound < INFINITY:
             self._restore(stump)

@@ -64,6 +64,11 @@ cdef class StumpNode:
     # Whether the node has columns to work with; `used` and what follows it are then known.
     # The column `kept` is looked at in any case, unless values are missing.
     cdef bint measure(self, const NodeTask* task, feature_t kept, RandState* rng) noexcept nogil
+    # Whether most of the spread is in columns of two values, so that rows are corners.
+    cdef bint is_cube(self) noexcept nogil
+    # Radius for the columns of the node: the more there are, the easier it is to separate rows,
+    # and the less a plane that does so with a narrow margin is worth.
+    cdef double find_nu(self) noexcept nogil
     cdef void _find_scales(self, double mean) noexcept nogil
     cdef void _draw_rows(self, const NodeTask* task, RandState* rng) noexcept nogil
     cdef idx_t _draw_columns(self, idx_t n_complete, feature_t kept, RandState* rng) noexcept nogil

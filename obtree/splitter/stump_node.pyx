@@ -36,6 +36,8 @@ cdef enum:
     SPARSE_LIMIT = 536870912  # cells: 2 GiB
 
 cdef double LEAST_SPREAD = 0.01  # of a column's variance, in means of them
+cdef double MAX_NU = 100.0
+cdef double MIN_NU = 20.0        # of nodes that are not wide
 
 
 cdef class StumpNode:
@@ -186,6 +188,17 @@ cdef class StumpNode:
         if self.is_wide:
             for k in range(self.n_used):
                 self.scale[k] = <float>(self._squares[k] / sqrt(length))
+
+    cdef bint is_cube(self) noexcept nogil:
+        return self.binary_share > 0.5
+
+    cdef double find_nu(self) noexcept nogil:
+        cdef double crowd = self.n_used / 16.0
+        if not self.is_class or crowd <= 1.0 or self.is_cube():
+            return MAX_NU
+        if self.is_wide:
+            return MAX_NU / sqrt(crowd)
+        return max(MIN_NU, MAX_NU / (crowd * sqrt(crowd)))
 
     cdef void load(self, RandState* rng, idx_t batch_size) noexcept nogil:
         cdef const NodeTask* task = self._task

@@ -241,7 +241,6 @@ def descend(Dataset dataset, Criterion criterion, weight, *, idx_t column, doubl
     plan.n_epochs = n_epochs
     plan.min_steps = min_steps
     plan.batch_size = batch_size
-    plan.settle = True
     descent.start(&stump, node, &at)
     before = _judge(&stump, node)
     descent.run(&stump, node, &plan, <const volatile int*>&stop)
@@ -259,6 +258,23 @@ def descend(Dataset dataset, Criterion criterion, weight, *, idx_t column, doubl
         "plane": (np.array([stump.w[k] for k in range(node.n_used)]), stump.bias),
         "leaves": np.array([stump.theta[k] for k in range(2 * n_slots)]).reshape(2, -1),
     }
+
+
+def find_nu(Dataset dataset, Criterion criterion):
+    """The radius that "auto" gives to a node of all rows and columns."""
+    cdef w_t[::1] weights = np.ones(dataset.n_samples)
+    cdef row_t[::1] rows = np.arange(dataset.n_samples, dtype=np.int32)
+    cdef StumpNode node = StumpNode()
+    cdef Workspace workspace = Workspace()
+    cdef NodeTask task
+    cdef RandState rng
+    seed_state(&rng, 0, 0)
+    node.bind(&dataset.view, criterion, workspace, dataset.n_samples, dataset.n_samples,
+              dataset.n_features)
+    task.rows = &rows[0]
+    task.n = rows.shape[0]
+    task.weight = &weights[0]
+    return node.find_nu() if node.measure(&task, 0, &rng) else None
 
 
 cdef double _judge(Stump* stump, StumpNode node) noexcept:

@@ -282,7 +282,7 @@ def test_auto_samples_by_the_number_of_classes():
     X = rng.normal(size=(900, 3)).astype(np.float32)
     y = rng.integers(0, 30, 900)
     options = {"max_depth": 2, "seeds": [1]}
-    for n_classes, rows in ((2, 250), (30, 600)):
+    for n_classes, rows in ((2, 400), (30, 600)):
         trees = [
             grow_rows(X, y % n_classes, splitter=OC1Splitter(max_search_rows=size), **options)[0]
             for size in ("auto", rows)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from obtree.data.dataset import Dataset
 from obtree.testing.growth import bind_criterion
-from obtree.testing.probe_stump import StumpProbe, descend
+from obtree.testing.probe_stump import StumpProbe, descend, find_nu
 
 SEEDS = st.integers(0, 2**32 - 1)
 KINDS = ["classes", "numbers", "two outputs", "together"]
@@ -138,6 +138,27 @@ def test_bound_falls_over_accepted_epochs(kind, seed, n, batch_size, rate):
     np.testing.assert_allclose(
         accepted[-1], np.average(bound, weights=found["weight"]), rtol=1e-4, atol=1e-4
     )
+
+
+@pytest.mark.parametrize(
+    ("n_columns", "values", "kind", "nu"),
+    [
+        (2, "many", "classes", 100.0),
+        (16, "many", "classes", 100.0),
+        (36, "many", "classes", 100.0 / 1.5**3),
+        (128, "many", "classes", 20.0),
+        (144, "many", "classes", 100.0 / 3.0),
+        (36, "two", "classes", 100.0),
+        (36, "many", "numbers", 100.0),
+    ],
+)
+def test_radius_depends_on_the_columns_of_a_node(n_columns, values, kind, nu):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(50, n_columns)).astype(np.float32)
+    y = rng.integers(0, 2, 50)
+    criterion = bind_criterion("entropy" if kind == "classes" else "squared_error", y)
+    data = Dataset(X if values == "many" else np.sign(X), keep_rows=True)
+    assert find_nu(data, criterion) == pytest.approx(nu)
 
 
 @given(seed=st.integers(0, 2**31 - 1))
