@@ -171,7 +171,8 @@ def judge(value, bar, shown):
     -------
     verdict : str
     """
-    return f"{'ok' if value <= bar else 'ABOVE'} {shown}"
+    # A mean that equals the bar may be a rounding above it.
+    return f"{'ok' if value <= bar * (1.0 + 1e-9) else 'ABOVE'} {shown}"
 
 
 def describe_best(data, found):
