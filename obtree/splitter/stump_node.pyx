@@ -3,10 +3,12 @@
 The node's mean is subtracted and columns are divided so that the mean squared length of a
 row is 1: bound, radius and step of CO2 then mean the same in every node, on data of any
 scale. For classes one number divides all columns, which leaves columns that hardly vary,
-such as the rim of an image, as small as they are; where there are many, they are also divided
-by the square root of their standard deviation, which leaves them less small. For numbers
-to predict each column has its own. Columns that are constant in the node, or that one of its
-rows lacks, are left out. Numbers to predict are standardised in the node.
+such as the rim of an image, as small as they are, and the square root of their standard
+deviation makes up for the steps. These are as long for a column that hardly varies as for
+others unless the node is wide: columns are multiplied by the root. In wide nodes steps follow
+the gradient, which knows such columns twice: they are divided by it. For numbers to predict each
+column has its own standard deviation. Columns that are constant in the node, or that one of
+its rows lacks, are left out. Numbers to predict are standardised in the node.
 
 A node may be looked at through some of its columns, and some of its rows, drawn at random:
 other ones in each tree, which makes the trees of a forest differ. Rows are shuffled once and
@@ -175,19 +177,18 @@ cdef class StumpNode:
 
     cdef void _find_scales(self, double mean) noexcept nogil:
         """What multiplies each column; `mean` is that of the columns' variances."""
-        cdef double length = 0.0
+        cdef double length = 0.0, root
+        cdef double* factor = self._squares
         cdef idx_t k
         for k in range(self.n_used):
-            if self.is_wide:
-                self._squares[k] = 1.0 / sqrt(sqrt(self._sums[k] / mean + LEAST_SPREAD))
-                length += self._sums[k] * self._squares[k] * self._squares[k]
-            elif self.is_class:
-                self.scale[k] = <float>(1.0 / sqrt(mean * self.n_used))
+            if self.is_class:
+                root = sqrt(sqrt(self._sums[k] / mean + LEAST_SPREAD))
+                factor[k] = 1.0 / root if self.is_wide else root
             else:
-                self.scale[k] = <float>(1.0 / sqrt(self._sums[k] * self.n_used))
-        if self.is_wide:
-            for k in range(self.n_used):
-                self.scale[k] = <float>(self._squares[k] / sqrt(length))
+                factor[k] = 1.0 / sqrt(self._sums[k])
+            length += self._sums[k] * factor[k] * factor[k]
+        for k in range(self.n_used):
+            self.scale[k] = <float>(factor[k] / sqrt(length))
 
     cdef bint is_cube(self) noexcept nogil:
         return self.binary_share > 0.5

@@ -140,6 +140,30 @@ def test_bound_falls_over_accepted_epochs(kind, seed, n, batch_size, rate):
     )
 
 
+def test_rows_are_centred_and_scaled():
+    """Columns keep a share of their spread, another one where there are many of them."""
+    rng = np.random.default_rng(0)
+    n, weight = 60, rng.integers(1, 4, 60)
+    plan = {"nu": 100.0, "rate": 1.0, "n_epochs": 1, "min_steps": 1, "batch_size": n}
+    for m, kind, power in [(5, "classes", 0.5), (150, "classes", -0.5), (5, "numbers", None)]:
+        X = rng.normal(size=(n, m)) * np.exp2(rng.integers(-9, 9, m)) + 3.0
+        X = X.astype(np.float32)
+        y = rng.integers(0, 3, n) if kind == "classes" else rng.normal(size=n)
+        criterion = bind_criterion("entropy" if kind == "classes" else "squared_error", y)
+        data = Dataset(X, keep_rows=True)
+        found = descend(data, criterion, weight, column=0, threshold=3.0, seed=0, **plan)
+        centred = X - np.average(X.astype(float), axis=0, weights=weight)
+        variance = np.average(centred**2, axis=0, weights=weight)
+        if kind == "classes":
+            # A column that hardly varies counts as if it had a tenth of the others' spread.
+            centred *= (variance / variance.mean() + 0.01) ** (power / 2)
+        else:
+            centred /= np.sqrt(variance)
+        centred /= np.sqrt(np.average(np.sum(centred**2, axis=1), weights=weight))
+        # The one batch holds the rows in the order they have.
+        np.testing.assert_allclose(found["rows"], centred, rtol=1e-4, atol=1e-5)
+
+
 @pytest.mark.parametrize(
     ("n_columns", "values", "kind", "nu"),
     [
