@@ -5,9 +5,13 @@ from obtree.core.types cimport idx_t, row_t, w_t
 from obtree.data.dataset cimport DataView
 
 
-# OUT scale (n_features): a power of two near the distance between the quartiles of the
-# feature's distinct values; 1 for a constant feature. Repeated or re-ordered rows change
-# nothing, and scaling a feature by a power of two scales it exactly. IN weight (n_samples):
-# rows of weight zero do not count; NULL when all rows do. May raise.
+# OUT span (n_features): the distance between the quartiles of the feature's distinct values;
+# 1 for a constant feature. Repeated or re-ordered rows change nothing, and scaling a feature
+# by a power of two scales it exactly. IN weight (n_samples): rows of weight zero do not count;
+# NULL when all rows do. May raise.
+cdef int measure_spans(const DataView* view, const w_t* weight, double* span,
+                       Workspace workspace) except -1
+
+# OUT scale (n_features): the powers of two nearest to the spans, by ratio.
 cdef int measure_scales(const DataView* view, const w_t* weight, double* scale,
                         Workspace workspace) except -1

@@ -1,8 +1,8 @@
-"""Scales of the features, from their distinct values.
+"""Spans and scales of the features, from their distinct values.
 
-Being powers of two, scales add no rounding: whole numbers divided by them can be added
-exactly. Distinct values, and not all of them, because a pixel that is mostly zero is no
-smaller than another one.
+Distinct values, and not all of them, because a pixel that is mostly zero is no smaller than
+another one. Being powers of two, scales add no rounding: whole numbers divided by them can be
+added exactly.
 """
 
 from libc.math cimport frexp, ldexp
@@ -16,6 +16,22 @@ from obtree.data.dataset cimport ColumnView, DataView, stored_code
 
 cdef int measure_scales(const DataView* view, const w_t* weight, double* scale,
                         Workspace workspace) except -1:
+    cdef idx_t j
+    measure_spans(view, weight, scale, workspace)
+    for j in range(view.n_features):
+        scale[j] = round_to_power(scale[j])
+    return 0
+
+
+cdef double round_to_power(double span) noexcept nogil:
+    cdef int exponent
+    cdef double mantissa = frexp(span, &exponent)
+    # Mantissas begin at a half.
+    return ldexp(1.0, exponent if mantissa > 0.7071067811865476 else exponent - 1)
+
+
+cdef int measure_spans(const DataView* view, const w_t* weight, double* span,
+                       Workspace workspace) except -1:
     cdef idx_t j, n_most = 0
     cdef uint8_t* present = NULL
     if weight != NULL and has_zero(weight, view.n_samples):
@@ -23,7 +39,7 @@ cdef int measure_scales(const DataView* view, const w_t* weight, double* scale,
             n_most = max(n_most, <idx_t>view.columns[j].n_values + 1)
         present = <uint8_t*>workspace.take(n_most, sizeof(uint8_t))
     for j in range(view.n_features):
-        scale[j] = measure_column(view, j, weight, present)
+        span[j] = measure_column(view, j, weight, present)
     return 0
 
 
@@ -37,11 +53,9 @@ cdef bint has_zero(const w_t* weight, idx_t n) noexcept nogil:
 
 cdef double measure_column(const DataView* view, idx_t j, const w_t* weight,
                            uint8_t* present) noexcept nogil:
-    """The scale of a column; SCRATCH present, NULL when all its values count."""
+    """The span of a column; SCRATCH present, NULL when all its values count."""
     cdef uint32_t n_values = view.columns[j].n_values
     cdef uint32_t skipped, low, high
-    cdef int exponent
-    cdef double mantissa
     if present != NULL:
         n_values = mark_present(view, j, weight, present)
     if n_values < 2:
@@ -52,9 +66,7 @@ cdef double measure_column(const DataView* view, idx_t j, const w_t* weight,
     if present != NULL:
         low = find_present(present, 0, 1, skipped)
         high = find_present(present, view.columns[j].n_values - 1, -1, skipped)
-    mantissa = frexp(value_of_rank(view, j, high) - value_of_rank(view, j, low), &exponent)
-    # The nearest power of two, by ratio: mantissas begin at a half.
-    return ldexp(1.0, exponent if mantissa > 0.7071067811865476 else exponent - 1)
+    return value_of_rank(view, j, high) - value_of_rank(view, j, low)
 
 
 cdef uint32_t mark_present(const DataView* view, idx_t j, const w_t* weight,

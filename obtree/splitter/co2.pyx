@@ -185,8 +185,8 @@ cdef class CO2Splitter(Splitter):
         self._axis = AxisSplitter()
         self._axis.bind(view, criterion, &self._axis_settings, workspace)
         self._node = StumpNode()
-        self._node.bind(view, criterion, workspace, max_batch, self._max_rows,
-                        self._find_max_columns(view.n_features, criterion))
+        self._node.bind(view, criterion, settings.given_weight, workspace, max_batch,
+                        self._max_rows, self._find_max_columns(view.n_features, criterion))
         take_stump(&self._stump, workspace, self._node.max_stride, self._node.max_slots,
                    max_batch)
         self._descent = StumpDescent()

@@ -2,13 +2,14 @@
 
 The node's mean is subtracted and columns are divided so that the mean squared length of a
 row is 1: bound, radius and step of CO2 then mean the same in every node, on data of any
-scale. For classes one number divides all columns, which leaves columns that hardly vary,
-such as the rim of an image, as small as they are, and the square root of their standard
+scale. For classes columns are first brought to one unit, by the spans that ``data/scale.pyx``
+finds in all of the data. One number then divides all of them, which leaves columns that hardly
+vary, such as the rim of an image, as small as they are, and the square root of their standard
 deviation makes up for the steps. These are as long for a column that hardly varies as for
 others unless the node is wide: columns are multiplied by the root. In wide nodes steps follow
 the gradient, which knows such columns twice: they are divided by it. For numbers to predict each
-column has its own standard deviation. Columns that are constant in the node, or that one of
-its rows lacks, are left out. Numbers to predict are standardised in the node.
+column is divided by its own standard deviation. Columns that are constant in the node, or that
+one of its rows lacks, are left out. Numbers to predict are standardised in the node.
 
 A node may be looked at through some of its columns, and some of its rows, drawn at random:
 other ones in each tree, which makes the trees of a forest differ. Rows are shuffled once and
@@ -23,10 +24,11 @@ from libc.string cimport memcpy, memset
 from obtree.core.dispatch cimport kernels
 from obtree.core.memory cimport Workspace
 from obtree.core.random cimport RandState, bounded
-from obtree.core.types cimport X_t, feature_t, idx_t, row_t
+from obtree.core.types cimport X_t, feature_t, idx_t, row_t, w_t
 from obtree.criterion.base cimport Criterion
 from obtree.data.dataset cimport DataView
 from obtree.data.node_rows cimport copy_rows, find_complete
+from obtree.data.scale cimport measure_spans
 from obtree.splitter.base cimport NodeTask
 from obtree.splitter.stump cimport Batch
 
@@ -45,9 +47,11 @@ cdef double MIN_NU = 20.0        # of nodes that are not wide
 cdef class StumpNode:
     """Scratch for the rows of a node; one for each worker."""
 
-    cdef int bind(self, const DataView* view, Criterion criterion, Workspace workspace,
-                  idx_t batch_size, idx_t max_rows, idx_t max_columns) except -1:
+    cdef int bind(self, const DataView* view, Criterion criterion, const w_t* given_weight,
+                  Workspace workspace, idx_t batch_size, idx_t max_rows,
+                  idx_t max_columns) except -1:
         cdef idx_t n = min(view.n_samples, max_rows), n_features = view.n_features
+        cdef idx_t j
         cdef const int32_t[:, ::1] codes
         cdef const double[:, ::1] targets
         self.view = view
@@ -95,6 +99,12 @@ cdef class StumpNode:
         self._order = <int32_t*>workspace.take(n, sizeof(int32_t))
         self._place = <int32_t*>workspace.take(n, sizeof(int32_t))
         self._known = <int32_t*>workspace.take(self.max_slots, sizeof(int32_t))
+        self._unit = <double*>workspace.take(n_features, sizeof(double))
+        if self.is_class:
+            measure_spans(view, given_weight, self._unit, workspace)
+        else:
+            for j in range(n_features):
+                self._unit[j] = 1.0
         return 0
 
     cdef void _draw_rows(self, const NodeTask* task, RandState* rng) noexcept nogil:
@@ -131,7 +141,7 @@ cdef class StumpNode:
 
     cdef bint measure(self, const NodeTask* task, feature_t kept, RandState* rng) noexcept nogil:
         cdef idx_t n_complete, k, p, n_here, done = 0
-        cdef double mean, here, spread = 0.0, binary = 0.0
+        cdef double mean, here, unit, spread = 0.0, binary = 0.0
         self._task = task
         self.n_used = 0
         self._weight = 0.0
@@ -158,6 +168,8 @@ cdef class StumpNode:
             # Beyond this range float32 has no room, and a constant column has nothing to say.
             if not 1e-60 < here < 1e60:
                 continue
+            unit = self._unit[self._complete[k]]
+            here /= unit * unit
             self.used[self.n_used] = self._complete[k]
             self.origin[self.n_used] = self.origin[k]
             self.mean[self.n_used] = <float>mean
@@ -188,7 +200,7 @@ cdef class StumpNode:
                 factor[k] = 1.0 / sqrt(self._sums[k])
             length += self._sums[k] * factor[k] * factor[k]
         for k in range(self.n_used):
-            self.scale[k] = <float>(factor[k] / sqrt(length))
+            self.scale[k] = <float>(factor[k] / (self._unit[self.used[k]] * sqrt(length)))
 
     cdef bint is_cube(self) noexcept nogil:
         return self.binary_share > 0.5

@@ -104,13 +104,16 @@ def project_lattice(Dataset dataset, feature, weight, rows):
     return result, np.array([key_value(&found, key) for key in keys])
 
 
-def measure_scales(Dataset dataset, weight=None):
-    """The scale of every feature, of rows with a weight."""
+def measure_scales(Dataset dataset, weight=None, rounded=True):
+    """The scale of every feature, or its span, of rows with a weight."""
     cdef double[::1] out = np.empty(dataset.n_features)
     cdef const double[::1] weights
     cdef const double* given = NULL
     if weight is not None:
         weights = weight
         given = &weights[0]
-    scale.measure_scales(&dataset.view, given, &out[0], Workspace())
+    if rounded:
+        scale.measure_scales(&dataset.view, given, &out[0], Workspace())
+    else:
+        scale.measure_spans(&dataset.view, given, &out[0], Workspace())
     return np.asarray(out)

@@ -220,7 +220,7 @@ def descend(Dataset dataset, Criterion criterion, weight, *, idx_t column, doubl
     cdef volatile int stop = 0
     cdef idx_t p, k
     seed_state(&rng, seed, 0)
-    node.bind(&dataset.view, criterion, workspace, max_batch, dataset.n_samples,
+    node.bind(&dataset.view, criterion, NULL, workspace, max_batch, dataset.n_samples,
               dataset.n_features)
     stumps.take_stump(&stump, workspace, node.max_stride, node.max_slots, max_batch)
     descent.bind(workspace, node.max_stride, node.max_slots)
@@ -269,7 +269,7 @@ def find_nu(Dataset dataset, Criterion criterion):
     cdef NodeTask task
     cdef RandState rng
     seed_state(&rng, 0, 0)
-    node.bind(&dataset.view, criterion, workspace, dataset.n_samples, dataset.n_samples,
+    node.bind(&dataset.view, criterion, NULL, workspace, dataset.n_samples, dataset.n_samples,
               dataset.n_features)
     task.rows = &rows[0]
     task.n = rows.shape[0]

@@ -61,6 +61,11 @@ def test_scales(kind):
     table = {"float64": X.astype(float), "sparse": sparse.csr_array(X)}.get(kind, X)
     scales = measure_scales(Dataset(table, keep_rows=True))
     assert scales.tolist() == [0.5, 512.0, 1.0, 1.0, 4.0, 0.5]
+    spans = measure_scales(Dataset(table, keep_rows=True), rounded=False)
+    for j in range(6):
+        values = np.unique(X[:, j]).astype(float)
+        skipped = len(values) // 4
+        assert spans[j] == (values[-1 - skipped] - values[skipped] if len(values) > 1 else 1.0)
     scaled = measure_scales(Dataset(table * 2.0**-20, keep_rows=True))
     np.testing.assert_array_equal(scaled[[0, 1, 2, 4, 5]], scales[[0, 1, 2, 4, 5]] * 2.0**-20)
 

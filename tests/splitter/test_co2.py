@@ -129,6 +129,17 @@ def test_powers_of_two_change_nothing(power, criterion):
 
 
 @pytest.mark.parametrize("criterion", ["entropy", "squared_error"])
+def test_units_of_features_change_nothing(criterion):
+    X, y = draw_classes(m=20)
+    units = np.exp2(np.random.default_rng(0).integers(-12, 12, 20)).astype(np.float32)
+    one = grow_tree(X, y, criterion, splitter=CO2Splitter(), seeds=[1])
+    other = grow_tree(X * units, y, criterion, splitter=CO2Splitter(), seeds=[1])
+    assert np.diff(one.term_ptr).max() > 10
+    np.testing.assert_array_equal(one.children_left, other.children_left)
+    np.testing.assert_array_equal(one.value, other.value)
+
+
+@pytest.mark.parametrize("criterion", ["entropy", "squared_error"])
 def test_sparse_input_and_threads_change_nothing(criterion):
     X, y = draw_classes(700)
     X[np.random.default_rng(0).random(X.shape) < 0.5] = 0.0
