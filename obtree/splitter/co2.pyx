@@ -6,7 +6,8 @@ rows, since the random start decides which optimum is found and the planes of wi
 random half of the columns.
 
 Departures from the paper. Each node is centred and scaled by itself (``stump_node.pyx``),
-so that one setting of radius and step serves all data. The weights start as long as leaves the
+so that one setting of radius and step serves all data, and features of different units are
+seen in their own and in a common one. The weights start as long as leaves the
 rows on their worse side near enough to pull. The plane that the bound leads to is
 kept as it is in classification: its margin is what generalises, and neither choosing the
 threshold anew nor preferring an axis split of larger gain on the training rows makes better
@@ -202,6 +203,7 @@ cdef class CO2Splitter(Splitter):
     cdef int begin_tree(self, RandState* rng) except -1 nogil:
         self.rng = rng
         self._axis.begin_tree(rng)
+        self._node.begin_tree()
         return 0
 
     cdef int node_split(self, const NodeTask* task, SplitResult* out) except -1 nogil:

@@ -2,14 +2,18 @@
 
 The node's mean is subtracted and columns are divided so that the mean squared length of a
 row is 1: bound, radius and step of CO2 then mean the same in every node, on data of any
-scale. For classes columns are first brought to one unit, by the spans that ``data/scale.pyx``
-finds in all of the data. One number then divides all of them, which leaves columns that hardly
-vary, such as the rim of an image, as small as they are, and the square root of their standard
-deviation makes up for the steps. These are as long for a column that hardly varies as for
-others unless the node is wide: columns are multiplied by the root. In wide nodes steps follow
-the gradient, which knows such columns twice: they are divided by it. For numbers to predict each
-column is divided by its own standard deviation. Columns that are constant in the node, or that
-one of its rows lacks, are left out. Numbers to predict are standardised in the node.
+scale. For classes one number divides all columns, which leaves columns that hardly vary, such as
+the rim of an image, as small as they are, and the square root of their standard deviation
+makes up for the steps. These are as long for a column that hardly varies as for others unless
+the node is wide: columns are multiplied by the root. In wide nodes steps follow the gradient,
+which knows such columns twice: they are divided by it. For numbers to predict each column is
+divided by its own standard deviation. Columns that are constant in the node, or that one of its
+rows lacks, are left out. Numbers to predict are standardised in the node.
+
+Classes may depend on features of small numbers and of large ones, in grams and in miles. The first
+node of a tree finds out whether spans (``data/scale.pyx``), as units, would change what columns
+account for. If so, each node takes its columns in these units or as they are, at random: neither
+is right for all data, and forests of both are better than of either.
 
 A node may be looked at through some of its columns, and some of its rows, drawn at random:
 other ones in each tree, which makes the trees of a forest differ. Rows are shuffled once and
@@ -17,7 +21,7 @@ then taken in batches. Up to some megabytes are kept centred; the batches of lar
 centred when they are taken.
 """
 
-from libc.math cimport floor, sqrt
+from libc.math cimport fabs, floor, sqrt
 from libc.stdint cimport int32_t, uint32_t
 from libc.string cimport memcpy, memset
 
@@ -39,6 +43,7 @@ cdef enum:
     MIN_COLUMNS = 16          # that are never divided
     SPARSE_LIMIT = 536870912  # cells: 2 GiB
 
+cdef double UNIT_DISTANCE = 0.2  # of shares of the spread, beyond which units differ
 cdef double LEAST_SPREAD = 0.01  # of a column's variance, in means of them
 cdef double MAX_NU = 100.0
 cdef double MIN_NU = 20.0        # of nodes that are not wide
@@ -51,7 +56,6 @@ cdef class StumpNode:
                   Workspace workspace, idx_t batch_size, idx_t max_rows,
                   idx_t max_columns) except -1:
         cdef idx_t n = min(view.n_samples, max_rows), n_features = view.n_features
-        cdef idx_t j
         cdef const int32_t[:, ::1] codes
         cdef const double[:, ::1] targets
         self.view = view
@@ -99,13 +103,16 @@ cdef class StumpNode:
         self._order = <int32_t*>workspace.take(n, sizeof(int32_t))
         self._place = <int32_t*>workspace.take(n, sizeof(int32_t))
         self._known = <int32_t*>workspace.take(self.max_slots, sizeof(int32_t))
-        self._unit = <double*>workspace.take(n_features, sizeof(double))
         if self.is_class:
-            measure_spans(view, given_weight, self._unit, workspace)
-        else:
-            for j in range(n_features):
-                self._unit[j] = 1.0
+            self._span = <double*>workspace.take(n_features, sizeof(double))
+            measure_spans(view, given_weight, self._span, workspace)
+        self.begin_tree()
         return 0
+
+    cdef void begin_tree(self) noexcept nogil:
+        self._is_first = True
+        self._units_differ = False
+        self._in_spans = False
 
     cdef void _draw_rows(self, const NodeTask* task, RandState* rng) noexcept nogil:
         """The rows that are looked at, in the order they have."""
@@ -141,7 +148,7 @@ cdef class StumpNode:
 
     cdef bint measure(self, const NodeTask* task, feature_t kept, RandState* rng) noexcept nogil:
         cdef idx_t n_complete, k, p, n_here, done = 0
-        cdef double mean, here, unit, spread = 0.0, binary = 0.0
+        cdef double mean, here, spread = 0.0, binary = 0.0
         self._task = task
         self.n_used = 0
         self._weight = 0.0
@@ -168,24 +175,51 @@ cdef class StumpNode:
             # Beyond this range float32 has no room, and a constant column has nothing to say.
             if not 1e-60 < here < 1e60:
                 continue
-            unit = self._unit[self._complete[k]]
-            here /= unit * unit
             self.used[self.n_used] = self._complete[k]
             self.origin[self.n_used] = self.origin[k]
             self.mean[self.n_used] = <float>mean
             self._sums[self.n_used] = here
             self.n_used += 1
-            spread += here
-            if self.view.columns[self._complete[k]].n_values <= 2:
-                # Scaled each by itself, all columns have the same spread.
-                binary += here if self.is_class else 1.0
         if self.n_used == 0:
             return False
+        if self.is_class:
+            self._choose_units(rng)
+        for k in range(self.n_used):
+            spread += self._sums[k]
+            if self.view.columns[self.used[k]].n_values <= 2:
+                # Scaled each by itself, all columns have the same spread.
+                binary += self._sums[k] if self.is_class else 1.0
         self.binary_share = binary / (spread if self.is_class else self.n_used)
         self.is_wide = self.is_class and self.n_used > MANY_COLUMNS
         self._find_scales(spread / self.n_used)
         self.stride = (self.n_used + LANES - 1) // LANES * LANES
         return True
+
+    cdef void _choose_units(self, RandState* rng) noexcept nogil:
+        """Bring the columns' variances to units of their spans, or leave them as they are."""
+        cdef double span
+        cdef idx_t k
+        if self._is_first:
+            self._units_differ = self._measure_distance() > UNIT_DISTANCE
+            self._is_first = False
+        self._in_spans = self._units_differ and bounded(rng, 2) == 1
+        if self._in_spans:
+            for k in range(self.n_used):
+                span = self._span[self.used[k]]
+                self._sums[k] /= span * span
+
+    cdef double _measure_distance(self) noexcept nogil:
+        """How much of the spread would pass to other columns if spans were units."""
+        cdef double plain = 0.0, united = 0.0, moved = 0.0, span
+        cdef idx_t k
+        for k in range(self.n_used):
+            span = self._span[self.used[k]]
+            plain += self._sums[k]
+            united += self._sums[k] / (span * span)
+        for k in range(self.n_used):
+            span = self._span[self.used[k]]
+            moved += fabs(self._sums[k] / plain - self._sums[k] / (span * span) / united)
+        return 0.5 * moved
 
     cdef void _find_scales(self, double mean) noexcept nogil:
         """What multiplies each column; `mean` is that of the columns' variances."""
@@ -200,7 +234,9 @@ cdef class StumpNode:
                 factor[k] = 1.0 / sqrt(self._sums[k])
             length += self._sums[k] * factor[k] * factor[k]
         for k in range(self.n_used):
-            self.scale[k] = <float>(factor[k] / (self._unit[self.used[k]] * sqrt(length)))
+            if self._in_spans:
+                factor[k] /= self._span[self.used[k]]
+            self.scale[k] = <float>(factor[k] / sqrt(length))
 
     cdef bint is_cube(self) noexcept nogil:
         return self.binary_share > 0.5

@@ -140,31 +140,67 @@ def test_bound_falls_over_accepted_epochs(kind, seed, n, batch_size, rate):
     )
 
 
-def test_rows_are_centred_and_scaled():
-    """Columns of any unit keep a share of their spread, another one where there are many."""
+def scale_slowly(X, weight, unit=1.0):
+    """Rows of classes as the stump sees them; `unit` is that of the columns."""
+    centred = (X - np.average(X.astype(float), axis=0, weights=weight)) / unit
+    variance = np.average(centred**2, axis=0, weights=weight)
+    # A column that hardly varies counts as if it had a tenth of the others' spread.
+    root = (variance / variance.mean() + 0.01) ** 0.25
+    centred = centred / root if X.shape[1] > 128 else centred * root
+    return centred / np.sqrt(np.average(np.sum(centred**2, axis=1), weights=weight))
+
+
+def draw_digits(rng, n, m):
+    """Whole numbers 0 to 15, all in every column, some of them rare."""
+    X = np.floor(16 * rng.beta(rng.uniform(0.2, 3, m), rng.uniform(0.2, 3, m), (n, m)))
+    X[:16] = np.arange(16)[:, None]
+    return X.astype(np.float32)
+
+
+def load_rows(X, y, weight, seed=0):
+    """The rows of a node, in the order they have, since one batch holds them."""
+    criterion = bind_criterion("squared_error" if y.dtype.kind == "f" else "entropy", y)
+    plan = {"nu": 100.0, "rate": 1.0, "n_epochs": 1, "min_steps": 1, "batch_size": len(y)}
+    start = {"column": 0, "threshold": float(np.median(X[:, 0]))}
+    return descend(Dataset(X, keep_rows=True), criterion, weight, seed=seed, **start, **plan)["rows"]
+
+
+@pytest.mark.parametrize("m", [5, 150])
+def test_rows_are_centred_and_scaled(m):
+    """Columns of one unit keep a share of their spread, another one where there are many."""
     rng = np.random.default_rng(0)
-    n, weight = 60, rng.integers(1, 4, 60)
-    plan = {"nu": 100.0, "rate": 1.0, "n_epochs": 1, "min_steps": 1, "batch_size": n}
-    for m, kind, power in [(5, "classes", 0.5), (150, "classes", -0.5), (5, "numbers", None)]:
-        X = np.exp(rng.normal(size=(n, m)) * rng.uniform(0.3, 2.0, m))
-        X = (X * np.exp2(rng.integers(-9, 9, m))).astype(np.float32)
-        y = rng.integers(0, 3, n) if kind == "classes" else rng.normal(size=n)
-        criterion = bind_criterion("entropy" if kind == "classes" else "squared_error", y)
-        data = Dataset(X, keep_rows=True)
-        start = {"column": 0, "threshold": float(np.median(X[:, 0]))}
-        found = descend(data, criterion, weight, seed=0, **start, **plan)
-        centred = X - np.average(X.astype(float), axis=0, weights=weight)
-        # All values differ: a quarter of them is left out at either end.
-        centred /= np.sort(X, axis=0)[n - 1 - n // 4] - np.sort(X, axis=0)[n // 4]
-        variance = np.average(centred**2, axis=0, weights=weight)
-        if kind == "classes":
-            # A column that hardly varies counts as if it had a tenth of the others' spread.
-            centred *= (variance / variance.mean() + 0.01) ** (power / 2)
-        else:
-            centred /= np.sqrt(variance)
-        centred /= np.sqrt(np.average(np.sum(centred**2, axis=1), weights=weight))
-        # The one batch holds the rows in the order they have.
-        np.testing.assert_allclose(found["rows"], centred, rtol=1e-4, atol=1e-5)
+    X, y, weight = draw_digits(rng, 400, m), rng.integers(0, 3, 400), rng.integers(1, 4, 400)
+    expected = scale_slowly(X, weight)
+    for seed in range(4):
+        rows = load_rows(X, y, weight, seed)
+        np.testing.assert_allclose(rows, expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("m", [5, 150])
+def test_columns_of_different_units(m):
+    """Nodes take them as they are or in units of their spans."""
+    rng = np.random.default_rng(0)
+    unit = np.exp2(rng.integers(-9, 9, m))
+    X = (draw_digits(rng, 400, m) * unit).astype(np.float32)
+    y, weight = rng.integers(0, 3, 400), rng.integers(1, 4, 400)
+    expected = [scale_slowly(X, weight), scale_slowly(X, weight, unit=7.0 * unit)]
+    found = set()
+    for seed in range(12):
+        rows = load_rows(X, y, weight, seed)
+        kind = int(np.argmin([np.abs(rows - one).max() for one in expected]))
+        np.testing.assert_allclose(rows, expected[kind], rtol=1e-4, atol=1e-5)
+        found.add(kind)
+    assert found == {0, 1}
+
+
+def test_rows_of_numbers_are_standardised():
+    rng = np.random.default_rng(0)
+    X = (rng.normal(size=(100, 6)) * np.exp2(rng.integers(-9, 9, 6))).astype(np.float32)
+    weight = rng.integers(1, 4, 100)
+    centred = X - np.average(X.astype(float), axis=0, weights=weight)
+    centred /= np.sqrt(np.average(centred**2, axis=0, weights=weight) * 6)
+    rows = load_rows(X, rng.normal(size=100), weight)
+    np.testing.assert_allclose(rows, centred, rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize(
