@@ -162,7 +162,8 @@ def load_rows(X, y, weight, seed=0):
     criterion = bind_criterion("squared_error" if y.dtype.kind == "f" else "entropy", y)
     plan = {"nu": 100.0, "rate": 1.0, "n_epochs": 1, "min_steps": 1, "batch_size": len(y)}
     start = {"column": 0, "threshold": float(np.median(X[:, 0]))}
-    return descend(Dataset(X, keep_rows=True), criterion, weight, seed=seed, **start, **plan)["rows"]
+    found = descend(Dataset(X, keep_rows=True), criterion, weight, seed=seed, **start, **plan)
+    return found["rows"]
 
 
 @pytest.mark.parametrize("m", [5, 150])
