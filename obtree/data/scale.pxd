@@ -15,3 +15,7 @@ cdef int measure_spans(const DataView* view, const w_t* weight, double* span,
 # OUT scale (n_features): the powers of two nearest to the spans, by ratio.
 cdef int measure_scales(const DataView* view, const w_t* weight, double* scale,
                         Workspace workspace) except -1
+
+# OUT variance (n_features) of the values that are not missing; weight as above.
+cdef int measure_variances(const DataView* view, const w_t* weight, double* variance,
+                           Workspace workspace) except -1

@@ -1,8 +1,8 @@
-"""Spans and scales of the features, from their distinct values.
+"""Spans, scales and variances of the features.
 
-Distinct values, and not all of them, because a pixel that is mostly zero is no smaller than
-another one. Being powers of two, scales add no rounding: whole numbers divided by them can be
-added exactly.
+Spans and scales are those of distinct values, and not of all of them, because a pixel that is
+mostly zero is no smaller than another one. Being powers of two, scales add no rounding: whole
+numbers divided by them can be added exactly.
 """
 
 from libc.math cimport frexp, ldexp
@@ -10,7 +10,7 @@ from libc.stdint cimport uint8_t, uint32_t
 from libc.string cimport memset
 
 from obtree.core.memory cimport Workspace
-from obtree.core.types cimport idx_t, w_t
+from obtree.core.types cimport X_t, idx_t, w_t
 from obtree.data.dataset cimport ColumnView, DataView, stored_code
 
 
@@ -114,3 +114,76 @@ cdef double value_of_rank(const DataView* view, idx_t j, uint32_t rank) noexcept
     while stored_code(column, i) != rank:
         i += 1
     return view.X[i * view.row_stride + j * view.col_stride]
+
+
+cdef struct Moments:
+    double weight
+    double origin             # a value of the feature, near which the others are
+    double sum                # of distances from the origin
+    double square
+
+
+cdef int measure_variances(const DataView* view, const w_t* weight, double* variance,
+                           Workspace workspace) except -1:
+    cdef Moments* moments = <Moments*>workspace.take(view.n_features, sizeof(Moments))
+    cdef double mean
+    cdef idx_t j
+    memset(moments, 0, view.n_features * sizeof(Moments))
+    if view.X != NULL:
+        add_rows(view, weight, moments)
+    else:
+        for j in range(view.n_features):
+            add_column(view, j, weight, &moments[j])
+    for j in range(view.n_features):
+        variance[j] = 0.0
+        if moments[j].weight > 0.0:
+            mean = moments[j].sum / moments[j].weight
+            variance[j] = max(moments[j].square / moments[j].weight - mean * mean, 0.0)
+    return 0
+
+
+cdef inline void add_value(Moments* moments, double value, double weight) noexcept nogil:
+    if moments.weight == 0.0:
+        moments.origin = value
+    value -= moments.origin
+    moments.weight += weight
+    moments.sum += weight * value
+    moments.square += weight * value * value
+
+
+cdef void add_rows(const DataView* view, const w_t* weight, Moments* moments) noexcept nogil:
+    """All features of a dense table at once, in the order of its rows."""
+    cdef idx_t i, j
+    cdef double here = 1.0
+    cdef X_t value
+    for i in range(view.n_samples):
+        if weight != NULL:
+            here = weight[i]
+        if here == 0.0:
+            continue
+        for j in range(view.n_features):
+            value = view.X[i * view.row_stride + j * view.col_stride]
+            if value == value:
+                add_value(&moments[j], value, here)
+
+
+cdef void add_column(const DataView* view, idx_t j, const w_t* weight,
+                     Moments* moments) noexcept nogil:
+    """A feature whose ranks are all that is kept."""
+    cdef const ColumnView* column = &view.columns[j]
+    cdef idx_t i, k, n = view.n_samples if column.rows == NULL else column.n_stored
+    cdef uint32_t code
+    cdef double here = 1.0, implied = 0.0
+    if column.rows != NULL:
+        for i in range(view.n_samples):
+            implied += 1.0 if weight == NULL else weight[i]
+    for k in range(n):
+        if weight != NULL:
+            here = weight[k if column.rows == NULL else column.rows[k]]
+        if column.rows != NULL:
+            implied -= here
+        code = stored_code(column, k)
+        if here > 0.0 and code < column.n_values:
+            add_value(moments, value_of_rank(view, j, code), here)
+    if implied > 0.0:
+        add_value(moments, 0.0, implied)

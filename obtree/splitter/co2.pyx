@@ -203,7 +203,6 @@ cdef class CO2Splitter(Splitter):
     cdef int begin_tree(self, RandState* rng) except -1 nogil:
         self.rng = rng
         self._axis.begin_tree(rng)
-        self._node.begin_tree()
         return 0
 
     cdef int node_split(self, const NodeTask* task, SplitResult* out) except -1 nogil:

@@ -60,15 +60,13 @@ cdef class StumpNode:
     cdef int32_t* _known
     # Classes only.
     cdef double* _span                # (n_features)
-    cdef bint _is_first               # whether no node of the tree was measured yet
-    cdef bint _units_differ           # between the features of the tree
+    cdef bint _units_differ           # between the features
     cdef bint _in_spans               # whether the node's columns are in units of their spans
 
-    # given_weight (n_samples): rows of weight zero are not there; NULL when all rows are.
+    # IN given_weight: as in SplitSettings.
     cdef int bind(self, const DataView* view, Criterion criterion, const w_t* given_weight,
                   Workspace workspace, idx_t batch_size, idx_t max_rows,
                   idx_t max_columns) except -1
-    cdef void begin_tree(self) noexcept nogil
     # Whether the node has columns to work with; `used` and what follows it are then known.
     # The column `kept` is looked at in any case, unless values are missing.
     cdef bint measure(self, const NodeTask* task, feature_t kept, RandState* rng) noexcept nogil
@@ -78,7 +76,6 @@ cdef class StumpNode:
     # and the less a plane that does so with a narrow margin is worth.
     cdef double find_nu(self) noexcept nogil
     cdef void _choose_units(self, RandState* rng) noexcept nogil
-    cdef double _measure_distance(self) noexcept nogil
     cdef void _find_scales(self, double mean) noexcept nogil
     cdef void _draw_rows(self, const NodeTask* task, RandState* rng) noexcept nogil
     cdef idx_t _draw_columns(self, idx_t n_complete, feature_t kept, RandState* rng) noexcept nogil

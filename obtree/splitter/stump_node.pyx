@@ -2,18 +2,17 @@
 
 The node's mean is subtracted and columns are divided so that the mean squared length of a
 row is 1: bound, radius and step of CO2 then mean the same in every node, on data of any
-scale. For classes one number divides all columns, which leaves columns that hardly vary, such as
-the rim of an image, as small as they are, and the square root of their standard deviation
-makes up for the steps. These are as long for a column that hardly varies as for others unless
-the node is wide: columns are multiplied by the root. In wide nodes steps follow the gradient,
-which knows such columns twice: they are divided by it. For numbers to predict each column is
-divided by its own standard deviation. Columns that are constant in the node, or that one of its
-rows lacks, are left out. Numbers to predict are standardised in the node.
+scale. For numbers to predict each column is divided by its own standard deviation. For classes
+one number divides all columns, after each was multiplied by the square root of its standard
+deviation: Adam's steps are equally long in all weights, also in those of columns that hardly
+vary, such as the rim of an image. In wide nodes steps follow the gradient, which is already
+proportional to a column's deviation, and columns are divided by that root. Columns that are
+constant in the node, or that one of its rows lacks, are left out. Numbers to predict are
+standardised in the node.
 
-Classes may depend on features of small numbers and of large ones, in grams and in miles. The first
-node of a tree finds out whether spans (``data/scale.pyx``), as units, would change what columns
-account for. If so, each node takes its columns in these units or as they are, at random: neither
-is right for all data, and forests of both are better than of either.
+Features may come in different units, in grams and in miles. If spans (``data/scale.pyx``), as
+units, would change what columns account for, nodes of classes take their columns in these units
+or as they are, at random: neither is right for all data, and forests of both are better.
 
 A node may be looked at through some of its columns, and some of its rows, drawn at random:
 other ones in each tree, which makes the trees of a forest differ. Rows are shuffled once and
@@ -21,7 +20,7 @@ then taken in batches. Up to some megabytes are kept centred; the batches of lar
 centred when they are taken.
 """
 
-from libc.math cimport fabs, floor, sqrt
+from libc.math cimport floor, log, sqrt
 from libc.stdint cimport int32_t, uint32_t
 from libc.string cimport memcpy, memset
 
@@ -32,7 +31,7 @@ from obtree.core.types cimport X_t, feature_t, idx_t, row_t, w_t
 from obtree.criterion.base cimport Criterion
 from obtree.data.dataset cimport DataView
 from obtree.data.node_rows cimport copy_rows, find_complete
-from obtree.data.scale cimport measure_spans
+from obtree.data.scale cimport measure_spans, measure_variances
 from obtree.splitter.base cimport NodeTask
 from obtree.splitter.stump cimport Batch
 
@@ -43,10 +42,28 @@ cdef enum:
     MIN_COLUMNS = 16          # that are never divided
     SPARSE_LIMIT = 536870912  # cells: 2 GiB
 
-cdef double UNIT_DISTANCE = 0.2  # of shares of the spread, beyond which units differ
+cdef double UNIT_DISTANCE = 0.15 # of shares of the spread, beyond which units differ
 cdef double LEAST_SPREAD = 0.01  # of a column's variance, in means of them
 cdef double MAX_NU = 100.0
 cdef double MIN_NU = 20.0        # of nodes that are not wide
+
+
+cdef double measure_distance(const double* span, const double* variance, idx_t n) noexcept nogil:
+    """How far shares of the spread in units of spans are from the plain ones.
+
+    This is their relative entropy. It is large where even a few columns that are drowned
+    by others would come up, and small where columns that come up have little to show.
+    """
+    cdef double plain = 0.0, united = 0.0, distance = 0.0, here
+    cdef idx_t j
+    for j in range(n):
+        plain += variance[j]
+        united += variance[j] / (span[j] * span[j])
+    for j in range(n):
+        if variance[j] > 0.0:
+            here = 1.0 / (span[j] * span[j])
+            distance += variance[j] * here / united * log(here * (plain / united))
+    return distance
 
 
 cdef class StumpNode:
@@ -106,13 +123,12 @@ cdef class StumpNode:
         if self.is_class:
             self._span = <double*>workspace.take(n_features, sizeof(double))
             measure_spans(view, given_weight, self._span, workspace)
-        self.begin_tree()
-        return 0
-
-    cdef void begin_tree(self) noexcept nogil:
-        self._is_first = True
-        self._units_differ = False
+            measure_variances(view, given_weight, self._sums, workspace)
+            self._units_differ = (
+                measure_distance(self._span, self._sums, n_features) > UNIT_DISTANCE
+            )
         self._in_spans = False
+        return 0
 
     cdef void _draw_rows(self, const NodeTask* task, RandState* rng) noexcept nogil:
         """The rows that are looked at, in the order they have."""
@@ -199,27 +215,11 @@ cdef class StumpNode:
         """Bring the columns' variances to units of their spans, or leave them as they are."""
         cdef double span
         cdef idx_t k
-        if self._is_first:
-            self._units_differ = self._measure_distance() > UNIT_DISTANCE
-            self._is_first = False
         self._in_spans = self._units_differ and bounded(rng, 2) == 1
         if self._in_spans:
             for k in range(self.n_used):
                 span = self._span[self.used[k]]
                 self._sums[k] /= span * span
-
-    cdef double _measure_distance(self) noexcept nogil:
-        """How much of the spread would pass to other columns if spans were units."""
-        cdef double plain = 0.0, united = 0.0, moved = 0.0, span
-        cdef idx_t k
-        for k in range(self.n_used):
-            span = self._span[self.used[k]]
-            plain += self._sums[k]
-            united += self._sums[k] / (span * span)
-        for k in range(self.n_used):
-            span = self._span[self.used[k]]
-            moved += fabs(self._sums[k] / plain - self._sums[k] / (span * span) / united)
-        return 0.5 * moved
 
     cdef void _find_scales(self, double mean) noexcept nogil:
         """What multiplies each column; `mean` is that of the columns' variances."""

@@ -104,16 +104,18 @@ def project_lattice(Dataset dataset, feature, weight, rows):
     return result, np.array([key_value(&found, key) for key in keys])
 
 
-def measure_scales(Dataset dataset, weight=None, rounded=True):
-    """The scale of every feature, or its span, of rows with a weight."""
+def measure_scales(Dataset dataset, weight=None, kind="scales"):
+    """The "scales", "spans" or "variances" of the features, of rows with a weight."""
     cdef double[::1] out = np.empty(dataset.n_features)
     cdef const double[::1] weights
     cdef const double* given = NULL
     if weight is not None:
         weights = weight
         given = &weights[0]
-    if rounded:
+    if kind == "scales":
         scale.measure_scales(&dataset.view, given, &out[0], Workspace())
-    else:
+    elif kind == "spans":
         scale.measure_spans(&dataset.view, given, &out[0], Workspace())
+    else:
+        scale.measure_variances(&dataset.view, given, &out[0], Workspace())
     return np.asarray(out)

@@ -61,13 +61,30 @@ def test_scales(kind):
     table = {"float64": X.astype(float), "sparse": sparse.csr_array(X)}.get(kind, X)
     scales = measure_scales(Dataset(table, keep_rows=True))
     assert scales.tolist() == [0.5, 512.0, 1.0, 1.0, 4.0, 0.5]
-    spans = measure_scales(Dataset(table, keep_rows=True), rounded=False)
+    spans = measure_scales(Dataset(table, keep_rows=True), kind="spans")
     for j in range(6):
         values = np.unique(X[:, j]).astype(float)
         skipped = len(values) // 4
         assert spans[j] == (values[-1 - skipped] - values[skipped] if len(values) > 1 else 1.0)
     scaled = measure_scales(Dataset(table * 2.0**-20, keep_rows=True))
     np.testing.assert_array_equal(scaled[[0, 1, 2, 4, 5]], scales[[0, 1, 2, 4, 5]] * 2.0**-20)
+
+
+@pytest.mark.parametrize("kind", ["dense", "ranks", "sparse"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_variances(kind, weighted):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(300, 5)) * [1, 1e-3, 1e4, 1, 0] + [0, 5, 1e5, 0, 7]
+    X[:, 3] *= rng.random(300) < 0.1
+    X[rng.random(300) < 0.2, 0] = np.nan
+    X = X.astype(np.float32)
+    weight = rng.random(300) * 3 if weighted else None
+    data = Dataset(sparse.csc_array(X) if kind == "sparse" else X, keep_rows=kind != "ranks")
+    known = np.where(np.isnan(X), 0.0, 1.0) * (1.0 if weight is None else weight[:, None])
+    mean = np.nansum(known * X, axis=0) / known.sum(axis=0)
+    expected = np.nansum(known * (X - mean) ** 2, axis=0) / known.sum(axis=0)
+    found = measure_scales(data, weight, kind="variances")
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-9)
 
 
 @pytest.mark.parametrize("kind", ["dense", "ranks", "sparse"])

@@ -16,6 +16,8 @@ from obtree import (
 from obtree.splitter import CO2Splitter
 from obtree.testing.growth import find_differences, grow_forest, grow_tree, hash_trees
 
+UNITS = np.exp2([0, 7, -5, 3, -9, 1]).astype(np.float32)
+
 
 def draw_classes(n=400, m=6, seed=0):
     rng = np.random.default_rng(seed)
@@ -98,9 +100,11 @@ def test_counters():
     assert whole["optimised"] > half["optimised"]
 
 
-@pytest.mark.parametrize("kind", ["classes", "numbers", "two outputs"])
+@pytest.mark.parametrize("kind", ["classes", "numbers", "two outputs", "units"])
 def test_weights_equal_repeated_rows(kind):
     X, y = draw_classes(60)
+    if kind == "units":
+        X *= UNITS
     rng = np.random.default_rng(0)
     counts = rng.integers(0, 3, len(y))
     criterion = "gini"
@@ -120,26 +124,33 @@ def test_weights_equal_repeated_rows(kind):
 
 @pytest.mark.parametrize("power", [-8, 5, 20])
 @pytest.mark.parametrize("criterion", ["entropy", "squared_error"])
-def test_powers_of_two_change_nothing(power, criterion):
+@pytest.mark.parametrize("units", [1, UNITS], ids=["one unit", "units"])
+def test_powers_of_two_change_nothing(power, criterion, units):
     X, y = draw_classes()
+    X *= units
     one = grow_tree(X, y, criterion, splitter=CO2Splitter(), seeds=[1])
     other = grow_tree(X * np.float32(2.0**power), y, criterion, splitter=CO2Splitter(), seeds=[1])
     np.testing.assert_array_equal(one.children_left, other.children_left)
     np.testing.assert_array_equal(one.value, other.value)
 
 
-def test_large_numbers_do_not_drown_small_ones():
-    X, y = draw_classes(1200, m=8)
-    X[:, 7] = np.random.default_rng(1).normal(size=1200)
+@pytest.mark.parametrize("large", [slice(7, 8), slice(1, 8)])
+def test_large_numbers_do_not_drown_small_ones(large):
+    """One feature without a meaning, or all but the one that means most."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(1200, 8)).astype(np.float32)
+    y = np.digitize(2 * X[:, 0] + X[:, 1:7] @ rng.normal(size=6) / 4, [-1.0, 1.0])
     forest = ObliqueForestClassifier(20, splitter="co2", random_state=0)
     plain = forest.fit(X[:600], y[:600]).score(X[600:], y[600:])
-    X[:, 7] *= 1000
+    X[:, large] *= 1000
     assert forest.fit(X[:600], y[:600]).score(X[600:], y[600:]) > plain - 0.05
 
 
 @pytest.mark.parametrize("criterion", ["entropy", "squared_error"])
-def test_sparse_input_and_threads_change_nothing(criterion):
+@pytest.mark.parametrize("units", [1, UNITS], ids=["one unit", "units"])
+def test_sparse_input_and_threads_change_nothing(criterion, units):
     X, y = draw_classes(700)
+    X *= units
     X[np.random.default_rng(0).random(X.shape) < 0.5] = 0.0
     options = {"splitter": CO2Splitter(), "seeds": [1, 2, 3], "max_features": 2}
     dense = grow_forest(X, y, criterion, **options)
@@ -151,8 +162,10 @@ def test_sparse_input_and_threads_change_nothing(criterion):
 
 
 @pytest.mark.parametrize("criterion", ["gini", "squared_error"])
-def test_missing_values(criterion):
+@pytest.mark.parametrize("units", [1, UNITS], ids=["one unit", "units"])
+def test_missing_values(criterion, units):
     X, y = draw_classes(300)
+    X *= units
     X[np.random.default_rng(0).random(X.shape) < 0.05] = np.nan
     tree = grow_tree(X, y, criterion, splitter=CO2Splitter(), seeds=[0])
     assert np.diff(tree.term_ptr).max() > 1
