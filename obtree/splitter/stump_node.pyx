@@ -42,10 +42,10 @@ cdef enum:
     MIN_COLUMNS = 16          # that are never divided
     SPARSE_LIMIT = 536870912  # cells: 2 GiB
 
-cdef double UNIT_DISTANCE = 0.15 # of shares of the spread, beyond which units differ
-cdef double LEAST_SPREAD = 0.01  # of a column's variance, in means of them
+cdef double UNIT_DISTANCE = 0.15  # of shares of the spread, beyond which units differ
+cdef double LEAST_SPREAD = 0.01   # of a column's variance, in means of them
 cdef double MAX_NU = 100.0
-cdef double MIN_NU = 20.0        # of nodes that are not wide
+cdef double MIN_NU = 20.0         # of nodes that are not wide
 
 
 cdef double measure_distance(const double* span, const double* variance, idx_t n) noexcept nogil:
