@@ -119,7 +119,7 @@ cdef class LeafWorker(Worker):
         self._bag = Bag(self._n_rows, *job._bag_options)
         n_outputs = job._y.shape[1]
         is_regression = job._n_classes is None
-        self._solver = LeafSolver([1] * n_outputs if is_regression else job._n_classes, l2)
+        self._solver = LeafSolver(n_outputs, job._n_classes, l2)
         self._solver.stop = &job.stopped
         self._target = NULL
         self._codes = NULL

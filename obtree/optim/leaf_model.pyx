@@ -36,8 +36,9 @@ cdef class LeafSolver:
 
     Parameters
     ----------
-    n_classes : sequence of int
-        Classes of each output; 1 for each output of a regression.
+    n_outputs : int
+    n_classes : sequence of int, optional
+        Classes of each output; None in regression.
     l2 : float
         Penalty, positive.
     max_iter : int, default=50
@@ -49,16 +50,19 @@ cdef class LeafSolver:
         self._n_scratch = 0
         self.stop = NULL
 
-    def __init__(self, n_classes, double l2, idx_t max_iter=50):
+    def __init__(self, idx_t n_outputs, n_classes, double l2, idx_t max_iter=50):
         cdef idx_t k
         if not 0.0 < l2 < float("inf"):
             raise ValueError(f"l2 is {l2}; expected a positive number")
         if max_iter < 1:
             raise ValueError(f"max_iter is {max_iter}; expected at least 1")
         self._workspace = Workspace()
-        self.n_outputs = len(n_classes)
+        self.n_outputs = n_outputs
+        # One class is still a class: the number of classes does not tell the task.
+        self.is_regression = n_classes is None
+        if self.is_regression:
+            n_classes = [1] * n_outputs
         self.max_n_classes = max(n_classes)
-        self.is_regression = self.max_n_classes == 1
         self.l2 = l2
         self.max_iter = max_iter
         self.n_classes = <int64_t*>self._workspace.take(self.n_outputs, sizeof(int64_t))
@@ -292,13 +296,12 @@ def fit_leaf(X, y, sample_weight=None, *, n_classes=None, l2=1.0, max_iter=50):
     cdef const double[:, ::1] target = np.zeros((1, 1))
     cdef const int32_t[:, ::1] codes = np.zeros((1, 1), dtype=np.int32)
     if n_classes is None:
-        n_classes = [1] * y.shape[1]
         target = np.ascontiguousarray(y, dtype=np.float64)
         if not np.isfinite(np.asarray(target)).all():
             raise ValueError("y must be finite")
     else:
         codes = np.ascontiguousarray(y, dtype=np.int32)
-        if (len(n_classes) != y.shape[1] or max(n_classes) < 2
+        if (len(n_classes) != y.shape[1] or min(n_classes) < 1
                 or (np.asarray(codes) < 0).any() or (np.asarray(codes) >= n_classes).any()):
             raise ValueError(f"y holds classes beyond n_classes = {list(n_classes)}")
     if sample_weight is None:
@@ -306,7 +309,7 @@ def fit_leaf(X, y, sample_weight=None, *, n_classes=None, l2=1.0, max_iter=50):
     cdef const double[::1] w = np.ascontiguousarray(sample_weight, dtype=np.float64)
     if len(w) != n or not (np.asarray(w) > 0).all():
         raise ValueError("sample_weight must be positive, one for each row")
-    cdef LeafSolver solver = LeafSolver(n_classes, l2, max_iter)
+    cdef LeafSolver solver = LeafSolver(y.shape[1], n_classes, l2, max_iter)
     n_values = solver.n_outputs * solver.max_n_classes
     cdef double[:, ::1] block = np.ascontiguousarray(np.hstack([X, np.ones((n, 1))]))
     cdef double[:, ::1] weight = np.zeros((q, n_values))

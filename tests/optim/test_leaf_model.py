@@ -138,5 +138,5 @@ def test_wrong_input_is_refused(X, y, options, match):
 
 
 def test_a_solver_shows_its_parameters():
-    solver = LeafSolver([3, 2], 0.5, 7)
+    solver = LeafSolver(2, [3, 2], 0.5, 7)
     assert (solver.n_outputs, solver.max_n_classes, solver.l2, solver.max_iter) == (2, 3, 0.5, 7)
