@@ -191,6 +191,7 @@ cdef class Descent:
         cdef size_t size = (self.search.n_columns + 1) * sizeof(double)
         cdef double score, least, most, loss
         cdef idx_t k, weakest, n_active
+        cdef bint may_delete
         while not self.stop[0]:
             score = self.search.score
             memcpy(self._kept, self.search.coefficient, size)
@@ -210,9 +211,11 @@ cdef class Descent:
                 if loss < least:
                     least = loss
                     weakest = k
-            if n_active > 1 and least < DELETE_SHARE * most:
+            # None is the weakest when all are zero, and the last one stays.
+            may_delete = n_active > 1 and weakest >= 0 and least < DELETE_SHARE * most
+            if may_delete:
                 self.search.coefficient[weakest] = 0.0
             self.search.place()
-            if self.search.coefficient[weakest] != 0.0 or n_active <= 1:
+            if not may_delete:
                 return 0
         return 0
