@@ -166,7 +166,7 @@ def test_interruption_ends_growth_and_the_process_stays_healthy(criterion, n_thr
     try:
         assert child.stdout.readline() == "growing\n", child.stderr.read()
         child.send_signal(signal.SIGINT)
-        output, errors = child.communicate(timeout=30)
+        output, errors = child.communicate(timeout=120)
     finally:
         child.kill()
     assert child.returncode == 0, errors
