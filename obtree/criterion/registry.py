@@ -1,6 +1,6 @@
 """Criteria by name."""
 
-from obtree.core.names import unknown_name
+from obtree.core.names import list_names, show, unknown_name
 from obtree.criterion.absolute_error import AbsoluteError
 from obtree.criterion.base import Criterion
 from obtree.criterion.classes import ClassCriterion
@@ -50,8 +50,8 @@ def find_criterion(criterion, classification):
             return criterion
         expected = "a subclass of ClassCriterion" if classification else "one of real targets"
         raise ValueError(
-            f"criterion={criterion!r} is not valid for {'class' if classification else 'real'} "
-            f"targets; expected {expected}, or a name among {', '.join(map(repr, known))}"
+            f"criterion={show(criterion)} is not valid for {'class' if classification else 'real'} "
+            f"targets; expected {expected}, or a name among {list_names(known)}"
         )
     if not isinstance(criterion, str) or criterion not in known:
         raise ValueError(unknown_name("criterion", criterion, known))

@@ -4,10 +4,10 @@ import numbers
 import warnings
 
 import numpy as np
-from joblib import effective_n_jobs
 from sklearn.base import clone, is_regressor
 from sklearn.utils.validation import check_is_fitted
 
+from obtree.core.names import show
 from obtree.estimators.base import (
     BaseModel,
     BaseOblique,
@@ -62,10 +62,6 @@ class BaseForestModel(BaseModel):
     def _list_trees(self):
         """Return the trees to predict with."""
         return [estimator.tree_ for estimator in self.estimators_]
-
-    def _count_threads(self):
-        """Return the number of threads that ``n_jobs`` stands for."""
-        return effective_n_jobs(self.n_jobs)
 
     def _predict_values(self, X):
         """Return predictions of shape (n_samples, n_outputs, n_classes or 1)."""
@@ -166,6 +162,7 @@ class BaseObliqueForest(BaseForestModel, BaseOblique):
     def _check_forest_params(self):
         """Refuse parameters that concern the forest and not its trees."""
         check_integer("n_estimators", self.n_estimators, 1)
+        self._count_threads()
         bootstrap = self._draws_bootstraps()
         check_flag("warm_start", self.warm_start)
         if not isinstance(self.verbose, (bool, np.bool_)):
@@ -175,14 +172,14 @@ class BaseObliqueForest(BaseForestModel, BaseOblique):
         check_choice("combine", self.combine, self._combine_rules)
         given = "bootstrap=False"
         if isinstance(self.bootstrap, str):
-            given = f"bootstrap='auto' means False, as it does with splitter={self.splitter!r}"
+            given = f"bootstrap='auto' means False, as it does with splitter={show(self.splitter)}"
         if self.oob_score and not bootstrap:
             raise ValueError(
                 f"Out of bag estimation only available if bootstrap=True, not if {given}"
             )
         if self.max_samples is not None and not bootstrap:
             raise ValueError(
-                f"max_samples={self.max_samples!r} cannot be set if {given}; "
+                f"max_samples={show(self.max_samples)} cannot be set if {given}; "
                 "expected max_samples=None or bootstrap=True"
             )
 
@@ -193,7 +190,7 @@ class BaseObliqueForest(BaseForestModel, BaseOblique):
             return is_regressor(self) if wanted == "regression" else wanted
         if not isinstance(self.bootstrap, (bool, np.bool_)):
             raise ValueError(
-                f"bootstrap={self.bootstrap!r} is not valid; expected True, False or 'auto'"
+                f"bootstrap={show(self.bootstrap)} is not valid; expected True, False or 'auto'"
             )
         return bool(self.bootstrap)
 

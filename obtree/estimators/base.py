@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from obtree.builder.prune import prune_tree
 from obtree.builder.rule import GrowthRule
+from obtree.core.names import show
 from obtree.criterion.registry import CLASSIFICATION, find_criterion, make_criterion
 from obtree.data.dataset import Dataset
 from obtree.data.validate import (
@@ -26,6 +27,7 @@ from obtree.data.validate import (
     validate_predict_features,
     validate_sample_weight,
 )
+from obtree.estimators.jobs import count_threads
 from obtree.estimators.params import (
     check_number,
     resolve_growth_rule,
@@ -183,10 +185,12 @@ class PredictorCache:
 class BaseModel(MultiOutputMixin, BaseEstimator):
     """What every estimator made of trees does; a task class stands beside it.
 
-    A subclass says which of its parameters holds a splitter (``_splitter_param``).
+    A subclass says which of its parameters holds a splitter (``_splitter_param``), and which
+    names it may hold that are no splitter's (``_other_starts``).
     """
 
     _splitter_param = "splitter"
+    _other_starts = ()
 
     def set_params(self, **params):
         """Set parameters; ``<splitter>__<name>`` reaches those of the splitter.
@@ -202,13 +206,20 @@ class BaseModel(MultiOutputMixin, BaseEstimator):
         self : object
         """
         name = self._splitter_param
-        if any(key.startswith(f"{name}__") for key in params):
-            params[name] = resolve_splitter(params.get(name, getattr(self, name)))
+        nested = [key for key in params if key.startswith(f"{name}__")]
+        if nested:
+            given = params.get(name, getattr(self, name))
+            if isinstance(given, str) and given in self._other_starts:
+                raise ValueError(
+                    f"{name}={given!r} has no parameters such as {nested[0]}; expected {name} to "
+                    "be a splitter"
+                )
+            params[name] = resolve_splitter(given, name)
         return super().set_params(**params)
 
     def _count_threads(self):
-        """Return the number of threads to predict with."""
-        return 1
+        """Check ``n_jobs``, where there is one, and return how many threads it stands for."""
+        return count_threads(self.n_jobs) if hasattr(self, "n_jobs") else 1
 
     def _call_predictor(self, method, X, **options):
         """Check X and call one method of the packed trees."""
@@ -283,6 +294,27 @@ def restore_on_error(estimator):
         raise
 
 
+def read_random_state(random_state):
+    """Return the generator that `random_state` stands for, or raise ValueError.
+
+    Parameters
+    ----------
+    random_state : int, RandomState instance or None
+        What the user gave.
+
+    Returns
+    -------
+    generator : RandomState
+    """
+    try:
+        return check_random_state(random_state)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"random_state={show(random_state)} is not valid; expected an integer from 0 to "
+            f"{2**32 - 1}, a RandomState or None"
+        ) from None
+
+
 def draw_entropy(random_state):
     """Draw the one number from which all randomness of a fit follows.
 
@@ -295,7 +327,7 @@ def draw_entropy(random_state):
     -------
     entropy : int
     """
-    return int(check_random_state(random_state).randint(2**31 - 1))
+    return int(read_random_state(random_state).randint(2**31 - 1))
 
 
 def spawn_seeds(entropy, start, end):

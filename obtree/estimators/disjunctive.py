@@ -1,7 +1,6 @@
 """Disjunctive normal trees: DisjunctiveTreeClassifier and DisjunctiveForestClassifier."""
 
-from joblib import effective_n_jobs
-
+from obtree.core.names import unknown_name
 from obtree.estimators.base import PredictorCache
 from obtree.estimators.forest import ObliqueForestClassifier
 from obtree.estimators.optimised import BaseOptimisedForest, BaseOptimisedTree
@@ -41,8 +40,7 @@ class BaseDisjunctive(ClassificationTask):
         """Return what start trees are grown with, and refuse what they cannot have."""
         if isinstance(self.class_weight, str) and self.class_weight != "balanced":
             raise ValueError(
-                f"class_weight={self.class_weight!r} is not valid; expected a dict, 'balanced' "
-                "or None"
+                unknown_name("class_weight", self.class_weight, ("balanced",), ", a dict or None")
             )
         return {
             "splitter": self._check_init(),
@@ -72,10 +70,6 @@ class BaseDisjunctive(ClassificationTask):
             n_iter_no_change=1 if patience is None else patience,
             tol=check_number("tol", self.tol, 0.0, 1e6),
         )
-
-    def _count_threads(self):
-        """Return the number of threads that ``n_jobs`` stands for."""
-        return effective_n_jobs(self.n_jobs)
 
 
 class DisjunctiveTreeClassifier(BaseDisjunctive, BaseOptimisedTree):

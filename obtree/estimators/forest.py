@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 
+from obtree.core.names import show
 from obtree.estimators.bagging import BaseObliqueForest
 from obtree.estimators.params import check_choice, expand_class_weight
 from obtree.estimators.task import ClassificationTask, RegressionTask
@@ -186,7 +187,7 @@ class ObliqueForestClassifier(ClassificationTask, BaseObliqueForest):
             check_choice("class_weight", class_weight, ("balanced", "balanced_subsample"))
             if self.warm_start:
                 warnings.warn(
-                    f"class_weight={class_weight!r} with warm_start=True weighs each batch of "
+                    f"class_weight={show(class_weight)} with warm_start=True weighs each batch of "
                     "trees by the data of its own fit; pass a dict of weights when later data "
                     "differ",
                     stacklevel=4,

@@ -18,6 +18,7 @@ import numbers
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from obtree.core.names import show
 from obtree.estimators.archive import read_archive, write_archive
 from obtree.estimators.bagging import BaseForestModel
 from obtree.estimators.base import BaseModel
@@ -294,8 +295,9 @@ def _encode_classes(classes):
             or any(map(_differ_in_type, labels.tolist(), found.tolist()))
         ):
             raise ValueError(
-                f"class labels such as {found.flat[0]!r} of type {type(found.flat[0]).__name__} "
-                "cannot be saved; expected numbers, booleans or strings, all of one type"
+                f"class labels such as {show(found.flat[0])} of type "
+                f"{type(found.flat[0]).__name__} cannot be saved; expected numbers, booleans "
+                "or strings, all of one type"
             )
         plain.append(labels)
         kinds.append("object" if found.dtype.kind == "O" else "plain")
@@ -345,7 +347,9 @@ def _encode_value(name, value):
     if isinstance(value, dict):
         pairs = [[_encode_value(name, part) for part in item] for item in value.items()]
         return {"pairs": pairs}
-    raise ValueError(f"{name}={value!r} cannot be saved; expected numbers, strings, lists or dicts")
+    raise ValueError(
+        f"{name}={show(value)} cannot be saved; expected numbers, strings, lists or dicts"
+    )
 
 
 def _decode_value(value):

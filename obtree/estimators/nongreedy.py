@@ -1,7 +1,5 @@
 """Trees optimised as a whole down a bound on their loss: NonGreedyTree...."""
 
-from joblib import effective_n_jobs
-
 from obtree.estimators.optimised import BaseOptimised, BaseOptimisedTree
 from obtree.estimators.params import check_flag
 from obtree.estimators.task import ClassificationTask, RegressionTask
@@ -49,10 +47,6 @@ class BaseNonGreedy(BaseOptimised):
         # Filled while the trees are optimised; `fit` reads it.
         self._n_inactive = optimiser.n_inactive
         return optimiser
-
-    def _count_threads(self):
-        """Return the number of threads that ``n_jobs`` stands for."""
-        return effective_n_jobs(self.n_jobs)
 
 
 class BaseNonGreedyTree(BaseNonGreedy, BaseOptimisedTree):

@@ -14,12 +14,14 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin, is_classifier
 from sklearn.utils.validation import check_is_fitted
 
+from obtree.core.names import show
 from obtree.estimators.bagging import BaseForestModel
 from obtree.estimators.base import BaseModel, draw_entropy, restore_on_error, spawn_seeds
 from obtree.estimators.params import check_choice, check_integer, check_number
 from obtree.estimators.tree import BaseTreeModel, resolve_tree_seed
 from obtree.forest.refine import refine_trees
 from obtree.optim.base import Problem
+from obtree.splitter.registry import resolve_splitter
 from obtree.tree.tree import Tree
 
 #: Bytes that a dense copy of sparse features may take.
@@ -82,6 +84,7 @@ class BaseOptimised(BaseModel):
         """
         if not isinstance(self.verbose, (bool, np.bool_)):
             check_integer("verbose", self.verbose, 0)
+        self._count_threads()
         plan = self._plan(X, y, sample_weight)
         if is_classifier(self) and plan.target.n_outputs > 1:
             raise ValueError(
@@ -128,7 +131,7 @@ class BaseOptimised(BaseModel):
         n_valid = int(np.ceil(fraction * len(rows)))
         if not 0 < n_valid < len(rows):
             raise ValueError(
-                f"validation_fraction={self.validation_fraction!r} leaves "
+                f"validation_fraction={show(self.validation_fraction)} leaves "
                 f"{len(rows) - n_valid} of {len(rows)} rows to learn from; expected some of both"
             )
         order = np.random.default_rng(int(seeds[0])).permutation(len(rows))
@@ -162,10 +165,10 @@ class BaseOptimised(BaseModel):
         n_classes = plan.target.n_classes
         for tree in trees:
             _check_start(tree)
-            expected = [1] * plan.target.n_outputs if n_classes is None else list(n_classes)
-            if tree.n_features != self.n_features_in_ or list(tree.n_classes) != expected:
+            expected = [1] * plan.target.n_outputs if n_classes is None else n_classes.tolist()
+            if tree.n_features != self.n_features_in_ or tree.n_classes.tolist() != expected:
                 raise ValueError(
-                    f"init is a tree of {tree.n_features} features and {list(tree.n_classes)} "
+                    f"init is a tree of {tree.n_features} features and {tree.n_classes.tolist()} "
                     f"classes an output; X has {self.n_features_in_} and y {expected}"
                 )
         if classes is not None and not all(map(np.array_equal, classes, plan.target.classes)):
@@ -209,6 +212,8 @@ class BaseOptimised(BaseModel):
                 f"init is a {type(self.init).__name__}; expected the name of a splitter, a "
                 "splitter, or a fitted tree or forest of obtree"
             )
+        # Checked here, where the parameter has its name.
+        resolve_splitter(self.init, "init", self._other_starts)
         return self.init
 
     def __sklearn_tags__(self):

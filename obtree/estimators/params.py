@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.utils.class_weight import compute_class_weight
 
 from obtree.builder.rule import GrowthRule
-from obtree.core.names import unknown_name
+from obtree.core.names import list_names, show, suggest, unknown_name
 
 NO_LIMIT = 2**31 - 1
 MAX_L2 = 1e100
@@ -39,7 +39,7 @@ def check_integer(name, value, low, high=None):
     """
     good = isinstance(value, numbers.Integral) and not isinstance(value, (bool, np.bool_))
     if not good or value < low or (high is not None and value > high):
-        raise ValueError(f"{name}={value!r} is not valid; expected {_describe(low, high)}")
+        raise ValueError(f"{name}={show(value)} is not valid; expected {_describe(low, high)}")
     return int(value)
 
 
@@ -66,7 +66,7 @@ def check_number(name, value, low, high=math.inf, *, open_low=False):
         left = "(" if open_low else "["
         right = ")" if high == math.inf else "]"
         raise ValueError(
-            f"{name}={value!r} is not valid; expected a number in {left}{low}, {high}{right}"
+            f"{name}={show(value)} is not valid; expected a number in {left}{low}, {high}{right}"
         )
     return float(value)
 
@@ -107,7 +107,7 @@ def check_flag(name, value):
     value : bool
     """
     if not isinstance(value, (bool, np.bool_)):
-        raise ValueError(f"{name}={value!r} is not valid; expected True or False")
+        raise ValueError(f"{name}={show(value)} is not valid; expected True or False")
     return bool(value)
 
 
@@ -252,13 +252,19 @@ def resolve_monotonic_cst(estimator, splitter, n_outputs, n_classes):
         )
     if not np.isin(signs, (-1, 0, 1)).all():
         raise ValueError(
-            f"monotonic_cst must be None or an array-like of -1, 0 or 1, but got {np.unique(signs)}"
+            "monotonic_cst must be None or an array-like of -1, 0 or 1, but got "
+            f"{show(np.unique(signs).tolist())}"
         )
     if not signs.any():
         return None
+    if getattr(estimator, "rotation", None) is not None:
+        raise ValueError(
+            f"monotonic_cst cannot be honoured with rotation={show(estimator.rotation)}, whose "
+            "cuts mix features; expected rotation=None or monotonic_cst=None"
+        )
     if not splitter.supports_monotonic:
         raise ValueError(
-            f"monotonic_cst cannot be honoured by splitter={estimator.splitter!r}; "
+            f"monotonic_cst cannot be honoured by splitter={show(estimator.splitter)}; "
             "expected a splitter of axis-aligned cuts such as 'axis'"
         )
     return np.ascontiguousarray(signs, dtype=np.int8)
@@ -290,8 +296,8 @@ def resolve_leaf_l2(estimator, monotonic_cst):
         )
     if estimator.criterion in ("absolute_error", "poisson"):
         raise ValueError(
-            f"criterion={estimator.criterion!r} cannot be used with leaf='linear', whose models "
-            "minimise squared errors; expected 'squared_error' or 'friedman_mse'"
+            f"criterion={show(estimator.criterion)} cannot be used with leaf='linear', whose "
+            "models minimise squared errors; expected 'squared_error' or 'friedman_mse'"
         )
     return l2
 
@@ -346,19 +352,20 @@ def _balance(codes, n_classes, sample_weight):
 def _check_class_weight(class_weight, classes):
     """Check weights given by class and return one dict per output."""
     expected = "expected a dict, a list of one dict per output, or 'balanced'"
+    per_output = class_weight
     if isinstance(class_weight, dict):
-        class_weight = [class_weight] * (len(classes) if len(classes) == 1 else 0)
+        per_output = [class_weight] * (len(classes) if len(classes) == 1 else 0)
         expected = "y has several outputs, expected a list of one dict per output"
     if (
-        not isinstance(class_weight, (list, tuple))
-        or len(class_weight) != len(classes)
-        or not all(isinstance(weights, dict) for weights in class_weight)
+        not isinstance(per_output, (list, tuple))
+        or len(per_output) != len(classes)
+        or not all(isinstance(weights, dict) for weights in per_output)
     ):
-        raise ValueError(f"class_weight={class_weight!r} is not valid; {expected}")
-    for weights in class_weight:
+        raise ValueError(f"class_weight={show(class_weight)} is not valid; {expected}")
+    for weights in per_output:
         for label, weight in weights.items():
-            check_number(f"class_weight[{label!r}]", weight, 0.0)
-    return class_weight
+            check_number(f"class_weight[{show(label)}]", weight, 0.0)
+    return per_output
 
 
 def _spread_by_name(given, estimator):
@@ -366,14 +373,16 @@ def _spread_by_name(given, estimator):
     names = getattr(estimator, "feature_names_in_", None)
     if names is None:
         raise ValueError(
-            f"monotonic_cst={given!r} names features, but X has no column names; "
+            f"monotonic_cst={show(given)} names features, but X has no column names; "
             "expected a data frame or an array-like of -1, 0 or 1"
         )
     unknown = sorted(set(map(str, given)) - set(names))
     if unknown:
+        near = suggest(unknown[0], names)
+        some = f"did you mean {show(near)}?" if near else f"such as {list_names(names[:10])}"
         raise ValueError(
-            f"monotonic_cst names {unknown[0]!r}, which is not a column of X; "
-            f"expected names among {', '.join(map(repr, names[:10]))}"
+            f"monotonic_cst names {show(unknown[0])}, which is not a column of X; expected names "
+            f"of columns, {some}"
         )
     return [given.get(name, 0) for name in names]
 

@@ -4,9 +4,9 @@ import dataclasses
 
 import numpy as np
 import scipy.sparse as sp
-from joblib import effective_n_jobs
 from sklearn.base import clone
 
+from obtree.core.names import show
 from obtree.estimators.optimised import BaseOptimised, BaseOptimisedTree
 from obtree.estimators.params import check_choice, check_integer
 from obtree.estimators.task import ClassificationTask, RegressionTask
@@ -24,6 +24,7 @@ class BaseTAO(BaseOptimised):
     """What TAO trees and forests share."""
 
     _own_starts = (RANDOM,)
+    _other_starts = (RANDOM, AUTO)
 
     def _make_starter(self):
         """Return the greedy estimator that checks the data and grows the start."""
@@ -91,7 +92,7 @@ class BaseTAO(BaseOptimised):
         if isinstance(self.init, str) and self.init == RANDOM:
             if getattr(self, "min_weight_fraction_leaf", 0.0) > 0.0:
                 raise ValueError(
-                    f"min_weight_fraction_leaf={self.min_weight_fraction_leaf!r} cannot be "
+                    f"min_weight_fraction_leaf={show(self.min_weight_fraction_leaf)} cannot be "
                     "combined with init='random'; expected 0.0"
                 )
             if self.max_depth is None:
@@ -112,10 +113,6 @@ class BaseTAO(BaseOptimised):
             n_iter_no_change=self.n_iter_no_change or 1,
             **shape,
         )
-
-    def _count_threads(self):
-        """Return the number of threads that ``n_jobs`` stands for."""
-        return effective_n_jobs(self.n_jobs)
 
 
 class TAOTreeClassifier(ClassificationTask, BaseTAO, BaseOptimisedTree):
@@ -373,7 +370,7 @@ def tao_path(estimator, X, y, l1s, sample_weight=None):
     [0.1, 1.0]
     """
     if not isinstance(estimator, BaseTAO):
-        raise TypeError(f"estimator must be a TAO tree or forest, got {estimator!r}")
+        raise TypeError(f"estimator must be a TAO tree or forest, got {show(estimator)}")
     models = []
     for l1 in sorted(float(value) for value in l1s):
         model = clone(estimator).set_params(l1=l1)

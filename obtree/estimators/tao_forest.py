@@ -1,5 +1,6 @@
 """Forests by alternating optimisation: TAOForestClassifier and TAOForestRegressor."""
 
+from obtree.core.names import show
 from obtree.estimators.optimised import BaseOptimisedForest
 from obtree.estimators.params import check_flag, resolve_max_samples
 from obtree.estimators.tao import BaseTAO, TAOTreeClassifier, TAOTreeRegressor
@@ -15,7 +16,7 @@ class BaseTAOForest(BaseTAO, BaseOptimisedForest):
         if not check_flag("bootstrap", self.bootstrap):
             if self.max_samples is not None:
                 raise ValueError(
-                    f"max_samples={self.max_samples!r} cannot be set if bootstrap=False; "
+                    f"max_samples={show(self.max_samples)} cannot be set if bootstrap=False; "
                     "expected max_samples=None or bootstrap=True"
                 )
             return 0

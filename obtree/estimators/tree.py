@@ -4,7 +4,7 @@ import numbers
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils import Bunch, check_random_state
+from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
 from obtree.builder.prune import pruning_path
@@ -13,6 +13,7 @@ from obtree.estimators.base import (
     BaseOblique,
     PredictorCache,
     draw_entropy,
+    read_random_state,
     restore_on_error,
 )
 from obtree.estimators.task import ClassificationTask, RegressionTask
@@ -363,7 +364,7 @@ def resolve_tree_seed(random_state):
     So a tree of a forest, whose ``random_state`` is its seed, grows again when
     fitted alone.
     """
-    check_random_state(random_state)
+    read_random_state(random_state)
     if isinstance(random_state, numbers.Integral):
         return int(random_state)
     return draw_entropy(random_state)

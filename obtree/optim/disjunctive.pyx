@@ -27,6 +27,7 @@ from obtree.optim.soft_walk cimport (
     walk_forwards,
 )
 
+from obtree.core.names import show
 from obtree.optim.normal_form import NormalForm
 from obtree.optim.normal_start import convert_tree, measure_columns
 
@@ -78,13 +79,13 @@ cdef class DisjunctiveOptimiser(Optimiser):
         for name, value in (("n_epochs", n_epochs), ("batch_size", batch_size),
                             ("n_iter_no_change", n_iter_no_change)):
             if value < 1:
-                raise ValueError(f"{name}={value!r} is not valid; expected at least 1")
+                raise ValueError(f"{name}={show(value)} is not valid; expected at least 1")
         for name, value in (("learning_rate", learning_rate), ("steepness", steepness),
                             ("max_steepness", max_steepness)):
             if not 0.0 < value < 1e9:
-                raise ValueError(f"{name}={value!r} is not valid; expected more than 0")
+                raise ValueError(f"{name}={show(value)} is not valid; expected more than 0")
         if not 0.0 <= tol < 1e9:
-            raise ValueError(f"tol={tol!r} is not valid; expected at least 0")
+            raise ValueError(f"tol={show(tol)} is not valid; expected at least 0")
         self.n_epochs = n_epochs
         self.learning_rate = learning_rate
         self.batch_size = batch_size

@@ -26,7 +26,7 @@ from obtree.optim.dense_tree cimport DenseTree, link_parents, renew_leaves, take
 from obtree.optim.joint_descent cimport JointDescent, StepRule, Targets
 from obtree.optim.unit_rows cimport UnitRows, constant_cell
 
-from obtree.core.names import unknown_name
+from obtree.core.names import show, unknown_name
 from obtree.optim.finish import finish_nodes
 from obtree.tree.tree import Tree
 
@@ -45,7 +45,7 @@ def _check(name, value, kind, good, expected):
     """Refuse a parameter that is not a number of its kind, or out of range."""
     is_number = isinstance(value, kind) and not isinstance(value, bool)
     if not is_number or not good(value):
-        raise ValueError(f"{name}={value!r} is not valid; expected {expected}")
+        raise ValueError(f"{name}={show(value)} is not valid; expected {expected}")
 
 
 cdef class NonGreedyOptimiser(Optimiser):

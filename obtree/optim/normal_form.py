@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from obtree.core.names import show
+
 FORMAT = 1
 
 # Units and features are counted with 31 bits. No array is as long as there are classes, so
@@ -166,10 +168,10 @@ def form_from_state(state):
         wrong = sorted(str(name) for name in state.keys() ^ expected)
         raise ValueError(f"missing or unexpected fields in a form: {', '.join(wrong)}")
     if not _is_integer(state["format"]) or state["format"] != FORMAT:
-        raise ValueError(f"format is {state['format']!r}; this version reads format {FORMAT}")
+        raise ValueError(f"format is {show(state['format'])}; this version reads format {FORMAT}")
     for name, most in COUNTS.items():
         if not _is_integer(state[name]) or not 1 <= state[name] <= most:
-            raise ValueError(f"{name} is {state[name]!r}; expected an integer in 1..{most}")
+            raise ValueError(f"{name} is {show(state[name])}; expected an integer in 1..{most}")
     for name, (dtype, n_dimensions) in FIELDS.items():
         _check_type(name, state[name], dtype, n_dimensions)
     # A private copy in native order: what was checked is what is used.

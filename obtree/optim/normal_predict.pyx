@@ -23,6 +23,7 @@ from obtree.optim.soft_walk cimport (
 )
 from obtree.tree.rows cimport RowView, Rows, clear_block, load_block, open_rows, prepare_block
 
+from obtree.core.names import unknown_name
 from obtree.core.threads import call_detached
 
 cdef enum:
@@ -113,7 +114,7 @@ cdef class NormalPredictor:
             Each row divided by its sum; equal parts where no form has any value.
         """
         if combine not in COMBINE:
-            raise ValueError(f"combine={combine!r} is not valid; expected one of {COMBINE}")
+            raise ValueError(unknown_name("combine", combine, COMBINE))
         cdef FormView* view = self._views
         cdef Rows rows = open_rows(X, view.n_features)
         cdef idx_t n_rows = rows.view.n_rows

@@ -26,6 +26,7 @@ from obtree.optim.alternation cimport Alternation
 from obtree.optim.base cimport Optimiser, Problem
 from obtree.optim.units cimport Units
 
+from obtree.core.names import show, unknown_name
 from obtree.optim.finish import finish_nodes
 from obtree.optim.node_fit import MAX_NEWTON_FEATURES
 from obtree.optim.random_start import draw_tree
@@ -36,9 +37,9 @@ LEAVES = ("constant", "linear")
 
 def _check_number(name, value):
     if not isinstance(value, numbers.Real) or isinstance(value, bool):
-        raise TypeError(f"{name} must be a number, got {value!r}")
+        raise TypeError(f"{name} must be a number, got {show(value)}")
     if not 0.0 <= value < float("inf"):
-        raise ValueError(f"{name} must be finite and not negative, got {value!r}")
+        raise ValueError(f"{name} must be finite and not negative, got {show(value)}")
 
 
 cdef class TAO(Optimiser):
@@ -83,7 +84,7 @@ cdef class TAO(Optimiser):
     def __init__(self, *, leaf="constant", l1=0.01, ridge=1.0, n_iter=5, tol=1e-4,
                  n_iter_no_change=5, max_depth=8, min_samples_leaf=1):
         if leaf not in LEAVES:
-            raise ValueError(f"leaf must be one of {', '.join(LEAVES)}, got {leaf!r}")
+            raise ValueError(unknown_name("leaf", leaf, LEAVES))
         for name, value in (("l1", l1), ("ridge", ridge), ("tol", tol)):
             _check_number(name, value)
         for name, value in (
@@ -91,7 +92,7 @@ cdef class TAO(Optimiser):
             ("min_samples_leaf", min_samples_leaf),
         ):
             if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < 1:
-                raise ValueError(f"{name} must be a whole number of at least 1, got {value!r}")
+                raise ValueError(f"{name} must be a whole number of at least 1, got {show(value)}")
         self.leaf = leaf
         self.l1 = l1
         self.ridge = ridge

@@ -16,6 +16,8 @@ from obtree.core.types cimport ABI_VERSION as _ABI_VERSION
 from obtree.criterion.base cimport Criterion
 from obtree.data.dataset cimport DataView
 
+from obtree.core.names import expect_name, show
+
 ABI_VERSION = _ABI_VERSION
 
 
@@ -97,8 +99,8 @@ cdef class Splitter:
         unknown = sorted(set(params) - set(self._parameter_names()))
         if unknown:
             raise ValueError(
-                f"{type(self).__name__} has no parameter {unknown[0]!r}; "
-                f"expected one of {self._parameter_names()}"
+                f"{type(self).__name__} has no parameter {show(unknown[0])}; "
+                f"{expect_name(unknown[0], self._parameter_names())}"
             )
         self.__init__(**{**self.get_params(), **params})
         return self
@@ -114,7 +116,9 @@ cdef class Splitter:
         return _rebuild, (type(self), self.get_params())
 
     def __repr__(self):
-        params = ", ".join(f"{name}={value!r}" for name, value in self.get_params().items())
+        params = ", ".join(
+            f"{name}={show(value, limit=None)}" for name, value in self.get_params().items()
+        )
         return f"{type(self).__name__}({params})"
 
     def __eq__(self, other):

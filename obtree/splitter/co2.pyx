@@ -21,7 +21,7 @@ from libc.math cimport INFINITY, fabs, sqrt
 from libc.stdint cimport uint32_t
 
 from obtree.core.memory cimport Workspace
-from obtree.core.names import unknown_name
+from obtree.core.names import show, unknown_name
 from obtree.core.random cimport RandState
 from obtree.core.sort cimport make_word
 from obtree.core.types cimport FOUND, LEAF, feature_t, idx_t, w_t
@@ -47,7 +47,7 @@ def _check_number(name, value, kind, low, expected):
     """Refuse a parameter that is not a number of its kind, or not above its bound."""
     good = isinstance(value, kind) and not isinstance(value, bool)
     if not good or not low <= value < float("inf") or value == 0:
-        raise ValueError(f"{name}={value!r} is not valid; expected {expected}")
+        raise ValueError(f"{name}={show(value)} is not valid; expected {expected}")
 
 
 cdef class CO2Splitter(Splitter):

@@ -21,6 +21,7 @@ from obtree.splitter.base cimport NodeTask
 from obtree.splitter.direction cimport DirectionSplitter
 from obtree.splitter.varying cimport draw_features
 
+from obtree.core.names import show
 from obtree.splitter.direction import check_flag
 
 cdef enum:
@@ -60,7 +61,7 @@ cdef class ConicSplitter(DirectionSplitter):
 
     def __init__(self, subset_size=2, *, two_sided=False):
         if not isinstance(subset_size, numbers.Integral) or isinstance(subset_size, bool):
-            raise TypeError(f"subset_size must be an integer, got {subset_size!r}")
+            raise TypeError(f"subset_size must be an integer, got {show(subset_size)}")
         if not 1 <= subset_size <= MAX_SUBSET:
             raise ValueError(f"subset_size is {subset_size}; expected 1 to {MAX_SUBSET}")
         self.subset_size = subset_size

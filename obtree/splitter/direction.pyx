@@ -26,6 +26,8 @@ from obtree.splitter.varying cimport (
     reset_features,
 )
 
+from obtree.core.names import show
+
 cdef class DirectionSplitter(Splitter):
     """Base class of splitters that try random directions."""
 
@@ -117,5 +119,5 @@ cdef class DirectionSplitter(Splitter):
 def check_flag(name, value):
     """A parameter that must be True or False."""
     if not isinstance(value, bool | np.bool_):
-        raise TypeError(f"{name} must be True or False, got {value!r}")
+        raise TypeError(f"{name} must be True or False, got {show(value)}")
     return bool(value)

@@ -34,6 +34,7 @@ from obtree.splitter.linear_model cimport LinearModel
 from obtree.splitter.node_target cimport NodeTarget
 from obtree.splitter.sweep cimport BETTER, ScoreCut, ScoreSweep, reset_cut
 
+from obtree.core.names import show, unknown_name
 from obtree.splitter.linear_model import METHODS
 
 cdef enum:
@@ -97,17 +98,19 @@ cdef class DiscriminantSplitter(Splitter):
 
     def __init__(self, method="ridge", *, n_terms=None, n_candidates=3, alpha=0.1, axis=True):
         if method not in METHODS:
-            raise ValueError(f"method={method!r} is not valid; expected one of {METHODS}")
+            raise ValueError(unknown_name("method", method, METHODS))
         if n_terms is not None and not _is_count(n_terms):
-            raise ValueError(f"n_terms={n_terms!r} is not valid; expected an integer >= 1 or None")
+            raise ValueError(
+                f"n_terms={show(n_terms)} is not valid; expected an integer >= 1 or None"
+            )
         if not _is_count(n_candidates):
             raise ValueError(
-                f"n_candidates={n_candidates!r} is not valid; expected an integer >= 1"
+                f"n_candidates={show(n_candidates)} is not valid; expected an integer >= 1"
             )
         if not isinstance(alpha, numbers.Real) or not 1e-6 <= alpha < float("inf"):
-            raise ValueError(f"alpha={alpha!r} is not valid; expected a number >= 1e-6")
+            raise ValueError(f"alpha={show(alpha)} is not valid; expected a number >= 1e-6")
         if not isinstance(axis, (bool, np.bool_)):
-            raise ValueError(f"axis={axis!r} is not valid; expected True or False")
+            raise ValueError(f"axis={show(axis)} is not valid; expected True or False")
         self.method = method
         self.n_terms = n_terms
         self.n_candidates = n_candidates

@@ -37,6 +37,8 @@ from obtree.splitter.descent cimport CoefficientOrder, Descent
 from obtree.splitter.plane_search cimport PlaneSearch
 from obtree.splitter.sweep cimport ScoreCut, ScoreSweep, reset_cut
 
+from obtree.core.names import show, unknown_name
+
 ORDERS = ("sequential", "best", "random")
 MODES = ("oc1", "cart-lc")
 
@@ -57,14 +59,14 @@ cdef idx_t count_search_rows(Criterion criterion):
 
 def _check_count(name, value, low, also=""):
     if isinstance(value, bool) or not isinstance(value, Integral):
-        raise TypeError(f"{name} must be an integer{also}, got {value!r}")
+        raise TypeError(f"{name} must be an integer{also}, got {show(value)}")
     if value < low:
         raise ValueError(f"{name} must be at least {low}, got {value}")
 
 
 def _check_choice(name, value, known):
     if value not in known:
-        raise ValueError(f"{name} must be one of {list(known)}, got {value!r}")
+        raise ValueError(unknown_name(name, value, known))
 
 
 cdef class OC1Splitter(Splitter):
@@ -147,7 +149,7 @@ cdef class OC1Splitter(Splitter):
         if max_coefficients is not None and max_coefficients != "auto":
             _check_count("max_coefficients", max_coefficients, 1, ", 'auto' or None")
         if isinstance(axis_bias, bool) or not isinstance(axis_bias, Real):
-            raise TypeError(f"axis_bias must be a number, got {axis_bias!r}")
+            raise TypeError(f"axis_bias must be a number, got {show(axis_bias)}")
         if not 1.0 <= axis_bias < INFINITY:
             raise ValueError(f"axis_bias must be at least 1 and finite, got {axis_bias}")
         self.mode = mode

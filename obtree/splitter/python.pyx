@@ -23,6 +23,8 @@ from obtree.data.node_rows cimport copy_rows
 from obtree.data.project cimport project_rows
 from obtree.splitter.base cimport NodeTask, SplitResult, Splitter, SplitSettings
 
+from obtree.core.names import show
+
 
 cdef class PythonSplitter(Splitter):
     """Base class of splitters written in Python.
@@ -212,7 +214,7 @@ cdef class PythonSplitter(Splitter):
         name = f"{type(self).__name__}.split"
         if not isinstance(answer, (tuple, list)) or len(answer) != 2:
             raise TypeError(
-                f"{name} returned {_shorten(answer)}; expected a pair (weights, threshold), or "
+                f"{name} returned {show(answer)}; expected a pair (weights, threshold), or "
                 "None for a leaf"
             )
         weights, threshold = answer
@@ -220,7 +222,7 @@ cdef class PythonSplitter(Splitter):
             weights = np.ascontiguousarray(weights, dtype=np.float64)
         except (TypeError, ValueError) as error:
             raise TypeError(
-                f"{name} returned weights that are no numbers: {_shorten(answer[0])}"
+                f"{name} returned weights that are no numbers: {show(answer[0])}"
             ) from error
         if weights.shape != (self.view.n_features,):
             raise ValueError(
@@ -242,7 +244,7 @@ cdef class PythonSplitter(Splitter):
             threshold = threshold[()]
         if not isinstance(threshold, numbers.Real) or isinstance(threshold, (bool, np.bool_)):
             raise TypeError(
-                f"{name} returned the threshold {_shorten(threshold)}; expected a number"
+                f"{name} returned the threshold {show(threshold)}; expected a number"
             )
         if not isfinite(<double>threshold):
             raise ValueError(
@@ -260,9 +262,3 @@ cdef class PythonSplitter(Splitter):
                 "with which the sums overflow; divide weights and threshold by the same number"
             )
         return 0
-
-
-def _shorten(value):
-    """A value as an error message can show it."""
-    text = repr(value)
-    return text if len(text) <= 80 else f"{text[:76]} ..."

@@ -30,7 +30,7 @@ from obtree.splitter.interval cimport IntervalSweep
 from obtree.splitter.random_directions cimport RandomDirections, WeightKind
 from obtree.splitter.sweep cimport BETTER, CONSTANT, ScoreCut, ScoreSweep, reset_cut
 
-from obtree.core.names import unknown_name
+from obtree.core.names import show, unknown_name
 from obtree.splitter.direction import check_flag
 
 WEIGHTS = ("sign", "uniform", "gaussian", "power_of_two")
@@ -95,13 +95,13 @@ cdef class RandomObliqueSplitter(Splitter):
                 or isinstance(feature_combinations, (bool, np.bool_))
                 or not 1.0 <= feature_combinations < float("inf")):
             raise ValueError(
-                f"feature_combinations={feature_combinations!r} is not valid; expected a "
+                f"feature_combinations={show(feature_combinations)} is not valid; expected a "
                 "number of at least 1"
             )
         if weights not in WEIGHTS:
             raise ValueError(unknown_name("weights", weights, WEIGHTS))
         if not isinstance(dense, (bool, np.bool_)):
-            raise ValueError(f"dense={dense!r} is not valid; expected True or False")
+            raise ValueError(f"dense={show(dense)} is not valid; expected True or False")
         if threshold not in THRESHOLDS:
             raise ValueError(unknown_name("threshold", threshold, THRESHOLDS))
         self.two_sided = check_flag("two_sided", two_sided)

@@ -1,6 +1,6 @@
 """Splitters by name: those of obtree, and those that other packages declare."""
 
-from obtree.core.names import unknown_name
+from obtree.core.names import show, unknown_name
 from obtree.splitter.axis import AxisSplitter
 from obtree.splitter.axis_random import AxisRandomSplitter
 from obtree.splitter.base import Splitter
@@ -61,12 +61,16 @@ def name_splitter(cls):
     return find_name(cls, _SPLITTERS)
 
 
-def find_splitter(name):
+def find_splitter(name, what="splitter", others=()):
     """The splitter class of that name.
 
     Parameters
     ----------
     name : str
+    what : str, default="splitter"
+        The parameter that holds the name, for the message.
+    others : sequence of str, default=()
+        Names of what is no splitter that the parameter may hold as well, for the message.
 
     Returns
     -------
@@ -83,7 +87,7 @@ def find_splitter(name):
         return _SPLITTERS[name]
     plugins = find_plugins(_SPLITTERS)
     if name not in plugins:
-        raise ValueError(unknown_name("splitter", name, [*_SPLITTERS, *plugins]))
+        raise ValueError(unknown_name(what, name, [*_SPLITTERS, *plugins, *others]))
     return load_plugin(name, plugins[name])
 
 
@@ -93,12 +97,16 @@ def _describe(cls):
     return lines[0] if lines else f"{cls.__module__}.{cls.__qualname__}"
 
 
-def resolve_splitter(splitter):
+def resolve_splitter(splitter, what="splitter", others=()):
     """Turn what a user passed as ``splitter=`` into a splitter object.
 
     Parameters
     ----------
     splitter : str, Splitter or subclass of Splitter
+    what : str, default="splitter"
+        The parameter that it was given as, for the message.
+    others : sequence of str, default=()
+        Names of what is no splitter that the parameter may hold as well, for the message.
 
     Returns
     -------
@@ -115,8 +123,8 @@ def resolve_splitter(splitter):
     if isinstance(splitter, type) and issubclass(splitter, Splitter):
         return splitter()
     if isinstance(splitter, str):
-        return find_splitter(splitter)()
+        return find_splitter(splitter, what, others)()
     raise TypeError(
-        f"splitter must be a name, a Splitter object or a Splitter class, got {splitter!r} "
+        f"{what} must be a name, a Splitter object or a Splitter class, got {show(splitter)} "
         f"of type {type(splitter).__name__}"
     )

@@ -29,6 +29,8 @@ from obtree.data.rotation cimport GroupRotation, RotationRows
 from obtree.splitter.base cimport NodeTask, SplitResult, Splitter, SplitSettings
 from obtree.splitter.sweep cimport place_threshold
 
+from obtree.core.names import show
+
 
 cdef class RotationSplitter(Splitter):
     """Another splitter on principal components of random groups of features.
@@ -72,11 +74,12 @@ cdef class RotationSplitter(Splitter):
     def __init__(self, splitter, *, group_size=3):
         if not isinstance(splitter, Splitter):
             raise TypeError(
-                f"splitter must be a Splitter, got {splitter!r} of type {type(splitter).__name__}"
+                f"splitter must be a Splitter, got {show(splitter)} of type "
+                f"{type(splitter).__name__}"
             )
         if not isinstance(group_size, numbers.Integral) or not 2 <= group_size <= 64:
             raise ValueError(
-                f"group_size={group_size!r} is not valid; expected an integer from 2 to 64"
+                f"group_size={show(group_size)} is not valid; expected an integer from 2 to 64"
             )
         self.splitter = splitter.clone()      # it will be bound to one worker's data
         self.group_size = group_size

@@ -42,6 +42,7 @@ from obtree.tree.rows cimport (
     prepare_block,
 )
 
+from obtree.core.names import unknown_name
 from obtree.core.threads import call_detached
 from obtree.tree.path import trace_paths
 
@@ -178,7 +179,7 @@ cdef class Predictor:
         cdef PackedForest forest = self._forest
         cdef cnp.ndarray vectors
         if combine not in COMBINE:
-            raise ValueError(f"combine is {combine!r}; expected one of {', '.join(COMBINE)}")
+            raise ValueError(unknown_name("combine", combine, COMBINE))
         task.reduction = ADD_VALUES
         task.first_row = 0
         task.classes = NULL

@@ -8,6 +8,7 @@ stack nor time (links are followed by doubling).
 
 import numpy as np
 
+from obtree.core.names import show
 from obtree.tree.path import compute_depths
 from obtree.tree.tree import FIELDS, LEAF_FIELDS, OPTIONAL_FIELDS, Tree
 
@@ -71,7 +72,7 @@ def tree_from_state(state):
     if "format" not in state:
         raise ValueError("a tree state must hold 'format'")
     if not _is_integer(state["format"]) or state["format"] not in FORMATS:
-        raise ValueError(f"format is {state['format']!r}; this version reads formats {FORMATS}")
+        raise ValueError(f"format is {show(state['format'])}; this version reads formats {FORMATS}")
     optional = set()
     if state["format"] > 1:
         optional = OPTIONAL_FIELDS.keys() & state.keys() - set(LEAF_FIELDS)
@@ -83,7 +84,7 @@ def tree_from_state(state):
         raise ValueError(f"missing or unexpected fields in a tree state: {', '.join(wrong)}")
     n_features = state["n_features"]
     if not _is_integer(n_features) or not 1 <= n_features <= MAX_COUNT:
-        raise ValueError(f"n_features is {n_features!r}; expected an integer in 1..{MAX_COUNT}")
+        raise ValueError(f"n_features is {show(n_features)}; expected an integer in 1..{MAX_COUNT}")
     fields = FIELDS | {name: OPTIONAL_FIELDS[name] for name in sorted(optional)}
     for name, dtype in fields.items():
         _check_type(name, state[name], dtype)

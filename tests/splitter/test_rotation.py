@@ -135,7 +135,7 @@ def test_forests(make):
 
 def test_messages():
     X, y = np.eye(4), [0, 1, 0, 1]
-    with pytest.raises(ValueError, match="unknown rotation 'ica'; expected one of 'pca'"):
+    with pytest.raises(ValueError, match="unknown rotation 'ica'; expected 'pca'"):
         ObliqueForestClassifier(2, rotation="ica").fit(X, y)
     with pytest.raises(ValueError, match="rotation_size=1 is not valid; expected an integer from"):
         ObliqueForestClassifier(2, rotation="pca", rotation_size=1).fit(X, y)

@@ -1,0 +1,40 @@
+"""How many threads ``n_jobs`` stands for."""
+
+import numbers
+
+import numpy as np
+from joblib import cpu_count, effective_n_jobs
+
+from obtree.core.names import show
+
+#: Threads that are started when asked for; from here on the machine has a say.
+ALWAYS_ALLOWED = 64
+
+
+def count_threads(n_jobs):
+    """Check ``n_jobs`` and return the number of threads it means.
+
+    Parameters
+    ----------
+    n_jobs : int or None
+        As in scikit-learn: None means 1 unless joblib was told otherwise, -1 all cores, -2
+        all but one, and so on.
+
+    Returns
+    -------
+    n_threads : int
+        At least 1, and at most 64 or four times the cores there are: far more threads are
+        of no use, and the system ends a process that cannot start those it wants.
+    """
+    if n_jobs is not None:
+        good = isinstance(n_jobs, numbers.Integral) and not isinstance(n_jobs, (bool, np.bool_))
+        if not good or n_jobs == 0:
+            raise ValueError(
+                f"n_jobs={show(n_jobs)} is not valid; expected None or an integer other than 0, "
+                "such as 2, or -1 for all cores"
+            )
+        n_jobs = int(n_jobs)
+    n_threads = effective_n_jobs(n_jobs)
+    if n_threads <= ALWAYS_ALLOWED:
+        return n_threads
+    return min(n_threads, max(ALWAYS_ALLOWED, 4 * cpu_count()))
