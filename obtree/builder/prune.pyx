@@ -167,7 +167,8 @@ def collapse_links(tree, double ccp_alpha):
             k = parent[k]
             branch_risk[k] += added_risk
             n_leaves[k] -= removed_leaves
-        alphas.append(current)
+        # Links of equal strength may come out of order by rounding.
+        alphas.append(max(current, alphas[len(alphas) - 1]))
         impurities.append(branch_risk[0])
     return result, alphas, impurities
 

@@ -35,6 +35,8 @@ def compute_importances(tree, normalize=True, feature_scale=None):
         - weighted[tree.children_left[internal]]
         - weighted[tree.children_right[internal]]
     )
+    # No impurity grows by a split; below zero is rounding, where a split gained nothing.
+    decrease = np.maximum(decrease, 0.0)
     n_terms = np.diff(tree.term_ptr)[internal]
     share = np.abs(tree.term_weight)
     second = tree.term_feature
