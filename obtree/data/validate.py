@@ -25,6 +25,15 @@ from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, validate_data
 
+from obtree.core.names import show
+from obtree.data.cells import (
+    REMEDY,
+    describe_bad_cell,
+    name_column,
+    read_cells,
+    read_values,
+)
+
 # Row and column numbers are stored as signed 32-bit integers, and one more
 # than the largest must be representable as well.
 MAX_SIZE = 2**31 - 2
@@ -140,12 +149,12 @@ def validate_real_target(y, n_samples):
     y : ndarray of float64, shape (n_samples, n_outputs)
     """
     y = _validate_target(y, n_samples)
+    complaint = "y must hold numbers for regression"
+    y = read_values(y, complaint)
     try:
-        if y.dtype.kind in "mM":
-            raise TypeError(f"got {y.dtype}")
         y = np.ascontiguousarray(y, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"y must hold numbers for regression: {error}") from None
+        raise ValueError(f"{complaint}: {error}") from None
     _refuse_not_finite(y, "y")
     return y
 
@@ -155,7 +164,7 @@ def check_poisson_target(y):
     if y.min() < 0:
         row = int(np.argmin(y.min(axis=1)))
         raise ValueError(
-            f"criterion='poisson' needs y >= 0, got {y[row].min()!r} at row {row} of y"
+            f"criterion='poisson' needs y >= 0, got {show(y[row].min())} at row {row} of y"
         )
     if np.any(y.sum(axis=0) <= 0):
         raise ValueError("criterion='poisson' needs a positive sum of y, got 0.0")
@@ -180,14 +189,19 @@ def validate_sample_weight(sample_weight, n_samples):
         return None
     if isinstance(sample_weight, numbers.Real):
         sample_weight = np.full(n_samples, float(sample_weight))
-    weight = check_array(
-        sample_weight,
-        ensure_2d=False,
-        dtype=np.float64,
-        ensure_all_finite=False,
-        ensure_min_samples=0,
-        input_name="sample_weight",
-    )
+    complaint = "sample_weight must hold numbers"
+    sample_weight = read_values(sample_weight, complaint)
+    try:
+        weight = check_array(
+            sample_weight,
+            ensure_2d=False,
+            dtype=np.float64,
+            ensure_all_finite=False,
+            ensure_min_samples=0,
+            input_name="sample_weight",
+        )
+    except TypeError as error:
+        raise TypeError(f"{complaint}: {error}") from None
     if weight.shape != (n_samples,):
         raise ValueError(
             f"sample_weight has shape {weight.shape}, expected ({n_samples},): one weight per row"
@@ -196,7 +210,8 @@ def validate_sample_weight(sample_weight, n_samples):
     if weight.min() < 0:
         row = int(np.argmin(weight))
         raise ValueError(
-            f"Negative values in sample_weight: {weight[row]!r} at row {row}; expected weights >= 0"
+            f"Negative values in sample_weight: {show(weight[row])} at row {row}; "
+            "expected weights >= 0"
         )
     check_total_weight(weight)
     return weight
@@ -208,7 +223,7 @@ def check_total_weight(weight):
         total = weight.sum()
     if not 0 < total < np.inf:
         raise ValueError(
-            f"The weights of the rows sum to {total!r}; expected a positive finite sum, "
+            f"The weights of the rows sum to {show(total)}; expected a positive finite sum, "
             "that is, at least one row with a weight above zero"
         )
 
@@ -216,15 +231,17 @@ def check_total_weight(weight):
 def _validate_features(estimator, X, **params):
     """Run scikit-learn's check of X, adding the column to what it complains about."""
     _refuse_oversized(X)
-    _refuse_dates(X)
+    X = read_cells(X)
     try:
         # Overflow becomes infinity here and is reported with its column below.
         with np.errstate(over="ignore"):
             checked = validate_data(estimator, X, ensure_all_finite=False, **params)
     except (TypeError, ValueError) as error:
-        place = _locate_bad_cell(X)
+        place, is_date = describe_bad_cell(X)
         if place is None:
             raise
+        if is_date:
+            raise ValueError(f"X must hold numbers only, got a date ({place}); {REMEDY}") from None
         kind = TypeError if isinstance(error, TypeError) else ValueError
         raise kind(f"X must hold numbers only: {error} ({place})") from None
     # A converted list or frame is known by its shape only now.
@@ -255,49 +272,6 @@ def _refuse_oversized(X):
             raise ValueError(f"X has {size} {noun}, more than the supported {MAX_SIZE}")
 
 
-def _name_column(j, names):
-    """Describe column j by its number and, where known, its name."""
-    return f"column {j}" if names is None else f"column {j} ({names[j]!r})"
-
-
-def _locate_bad_cell(X):
-    """Find the first cell that is not a number; None when there is no such cell."""
-    if sp.issparse(X):
-        return None
-    try:
-        cells = np.asarray(X, dtype=object)
-    except ValueError:  # rows of different lengths
-        return None
-    if cells.ndim != 2:
-        return None
-    for j in range(cells.shape[1]):
-        if _is_numeric(cells[:, j]):
-            continue
-        i = next(i for i in range(cells.shape[0]) if not _is_numeric(cells[i, j]))
-        name = _name_column(j, getattr(X, "columns", None))
-        return f"{name}, row {i}, value {cells[i, j]!r}"
-    return None
-
-
-def _is_numeric(cells):
-    """Tell whether NumPy turns all the cells into numbers."""
-    try:
-        with np.errstate(over="ignore"):
-            np.asarray(cells, dtype=np.float32)
-    except (TypeError, ValueError):
-        return False
-    return True
-
-
-def _refuse_dates(X):
-    """Refuse columns of dates or durations, which NumPy would take for numbers."""
-    dtypes = getattr(X, "dtypes", [getattr(X, "dtype", None)])
-    for j, dtype in enumerate(dtypes):
-        if getattr(dtype, "kind", "") in ("m", "M"):
-            name = _name_column(j, getattr(X, "columns", None))
-            raise ValueError(f"X must hold numbers only, got {dtype} ({name})")
-
-
 def _refuse_infinity(X, names):
     """Refuse infinity, naming the column; NaN passes, it means missing."""
     values = X.data if sp.issparse(X) else X
@@ -312,7 +286,7 @@ def _refuse_infinity(X, names):
     if place is not None:
         row, j = place
         raise ValueError(
-            f"X contains infinity or a value too large for float32 in {_name_column(j, names)}, "
+            f"X contains infinity or a value too large for float32 in {name_column(j, names)}, "
             f"first at row {row}; features must be finite, NaN means missing"
         )
 
