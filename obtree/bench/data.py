@@ -11,11 +11,14 @@ pass them; classes are int64 and other targets float64.
 """
 
 import os
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+
+from obtree.core.names import ask_if_meant
 
 FOLDER_VARIABLE = "OBTREE_DATA"
 TEST_FRACTION = 0.2  # of data without a split of their own
@@ -119,7 +122,10 @@ def load(name, seed=0, n_train=None):
     if name == "million":
         return make_million(seed)
     if name not in SOURCES:
-        raise ValueError(f"unknown data set {name!r}; known are {', '.join(SOURCES)}, million")
+        raise ValueError(
+            f"unknown data set {name!r}; known are {', '.join(SOURCES)}, million"
+            f"{ask_if_meant(name, [*SOURCES, 'million'])}"
+        )
     source = SOURCES[name]
     X, y, n_stored = _read_folder(name, source) or _read_openml(name, source)
     if n_train is None and (n_stored or source.n_train) is None:
@@ -212,14 +218,16 @@ def _read_openml(name, source):
     try:
         if source.openml is None:
             raise LookupError("it is not there")
-        X, y = fetch_openml(
-            source.openml,
-            version=1,
-            return_X_y=True,
-            as_frame=False,
-            parser="liac-arff",
-            n_retries=1,
-        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of what the error below says as well
+            X, y = fetch_openml(
+                source.openml,
+                version=1,
+                return_X_y=True,
+                as_frame=False,
+                parser="liac-arff",
+                n_retries=1,
+            )
     except Exception as error:
         folder = os.environ.get(FOLDER_VARIABLE)
         looked = f"{folder} has no {name}.npz" if folder else f"{FOLDER_VARIABLE} is not set"

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from obtree.bench.results import Result
+from obtree.core.names import ask_if_meant
 
 
 class LibraryNotFoundError(Exception):
@@ -216,7 +217,7 @@ class Experiment:
         if unknown:
             raise ValueError(
                 f"{self.name} has no data set {unknown[0]!r}; expected some of "
-                f"{', '.join(self.data)}"
+                f"{', '.join(self.data)}{ask_if_meant(unknown[0], self.data)}"
             )
         return Plan(
             form="quick" if quick else "full",

@@ -8,7 +8,8 @@ from obtree.bench import co2, dnrf, nongreedy, peers, tao, unified
 from obtree.bench.data import DataNotFoundError
 from obtree.bench.plan import LibraryNotFoundError
 from obtree.bench.report import format_table, write_tables
-from obtree.bench.results import ResultFile
+from obtree.bench.results import OK, ResultFile
+from obtree.core.names import ask_if_meant
 
 EXPERIMENTS = {
     module.EXPERIMENT.name: module.EXPERIMENT
@@ -17,7 +18,13 @@ EXPERIMENTS = {
 NO_DATA = "no data"
 
 
-def run_experiment(experiment, plan, *, models=None, fresh=False, figures=True, only_report=False):
+class NothingMeasuredError(Exception):
+    """There is nothing to show: no data, no library, or no earlier results."""
+
+
+def run_experiment(
+    experiment, plan, *, models=None, fresh=False, figures=True, only_report=False, required=()
+):
     """Measure what is not in the results yet, write tables and draw figures.
 
     Parameters
@@ -34,31 +41,39 @@ def run_experiment(experiment, plan, *, models=None, fresh=False, figures=True, 
         Whether to draw.
     only_report : bool, default=False
         Whether nothing is measured: tables and figures show what earlier runs found.
+    required : sequence of str, default=()
+        Data sets that have to be there; others may be missing as long as one is not.
 
     Returns
     -------
     paths : list of Path
         Files that were written.
     """
+    absent = {}
     cells = list(dict.fromkeys(experiment.list_cells(plan)))  # papers have lines that coincide
     known = list(dict.fromkeys(cell.model for cell in cells))
     for name in models or ():
         if name not in known:
             raise ValueError(
                 f"{experiment.name} has no model {name!r}; expected some of {', '.join(known)}"
+                f"{ask_if_meant(name, known)}"
             )
     plan.output.mkdir(parents=True, exist_ok=True)
     store = ResultFile(plan.output / f"{experiment.name}.csv", fresh)
     try:
         if not only_report:
             chosen = [cell for cell in cells if not models or cell.model in models]
-            measure_missing(experiment, plan, store, chosen)
+            absent = measure_missing(experiment, plan, store, chosen)
     finally:  # also of an interrupted run: what there is can be read
         results = store.select(plan.form)
         stem = experiment.name if plan.form == "full" else f"{experiment.name}-{plan.form}"
         heading = f"{experiment.name}, {plan.form} form: {experiment.source}"
         tables = experiment.make_tables(results, plan)
         paths = [store.path, *write_tables(tables, plan.output, stem, heading)]
+    if not any(result.status == OK for result in results):
+        raise NothingMeasuredError(
+            f"{store.path} has no results of the {plan.form} form; expected some, or no --report"
+        )
     for table in tables:
         print(f"\n{table.title}\n")
         print(format_table(table.columns, table.body))
@@ -68,6 +83,9 @@ def run_experiment(experiment, plan, *, models=None, fresh=False, figures=True, 
             paths += experiment.draw(results, plan)
         except LibraryNotFoundError as error:
             print(f"no figures were drawn: {error}", file=sys.stderr)
+    for name in required:
+        if name in absent:
+            raise NothingMeasuredError(absent[name])
     return paths
 
 
@@ -84,21 +102,36 @@ def measure_missing(experiment, plan, store, cells):
         Where results are and go.
     cells : list of Cell
         What is wanted.
+
+    Returns
+    -------
+    absent : dict of str to str
+        Data sets that were not found, and why.
     """
-    cells = [cell for cell in cells if not store.has(cell.list_keys(plan))]
-    absent = set()
-    with tqdm(cells, unit="fit", disable=None) as bar:
+    pending = [cell for cell in cells if not store.has(cell.list_keys(plan))]
+    some = len(pending) < len(cells)
+    absent, reasons, untold = {}, [], []
+    with tqdm(pending, unit="fit", disable=None) as bar:
         for cell in bar:
             bar.set_description(f"{cell.data}, {cell.model} {cell.setting}".strip())
             status = NO_DATA if cell.data in absent else None
             if status is None:
                 try:
                     store.add(experiment.measure(cell, plan))
-                    continue
+                    some = True
                 except DataNotFoundError as error:
-                    absent.add(cell.data)
-                    bar.write(f"no data: {error}", file=sys.stderr)
+                    absent[cell.data] = str(error)
+                    untold.append(f"no data: {error}")
                     status = NO_DATA
                 except LibraryNotFoundError as error:
                     status = str(error)
-            store.add([cell.make_result(plan, size, status=status) for size in cell.sizes])
+                    reasons.append(status)
+            if status is not None:
+                store.add([cell.make_result(plan, size, status=status) for size in cell.sizes])
+            # Without any data one line at the end says it all.
+            while some and untold:
+                bar.write(untold.pop(0), file=sys.stderr)
+    if cells and not some:
+        reason = next(iter([*absent.values(), *reasons]))
+        raise NothingMeasuredError(f"{experiment.name} measured nothing: {reason}")
+    return absent

@@ -1,7 +1,7 @@
 """``obtree bench``: experiments of the papers, and our forests beside other libraries'."""
 
-from obtree.bench.run import EXPERIMENTS, run_experiment
-from obtree.cli.table import CommandError
+from obtree.bench.run import EXPERIMENTS, NothingMeasuredError, run_experiment
+from obtree.cli.source import CommandError
 
 
 def add_parser(subparsers):
@@ -62,12 +62,16 @@ def run(args):
     )
     if args.fresh and args.report:
         raise CommandError("--fresh and --report contradict each other; expected one of them")
-    paths = run_experiment(
-        experiment,
-        plan,
-        models=args.models,
-        fresh=args.fresh,
-        figures=not args.no_figures,
-        only_report=args.report,
-    )
+    try:
+        paths = run_experiment(
+            experiment,
+            plan,
+            models=args.models,
+            fresh=args.fresh,
+            figures=not args.no_figures,
+            only_report=args.report,
+            required=args.only or (),
+        )
+    except NothingMeasuredError as error:
+        raise CommandError(str(error)) from error
     print("written: " + ", ".join(str(path) for path in paths))

@@ -13,7 +13,7 @@ from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.metrics import root_mean_squared_error, zero_one_loss
 from sklearn.model_selection import train_test_split
 
-from obtree.cli.table import CommandError
+from obtree.cli.source import CommandError
 from obtree.estimators import ObliqueForestClassifier, ObliqueForestRegressor
 from obtree.splitter import available
 

@@ -1,13 +1,13 @@
-"""``obtree fit``: train a forest on a table and save it."""
+"""``obtree fit``: train a tree or forest on a table and save it."""
 
 import os
 import time
 
-from obtree.cli.table import CommandError, pick_column, read_table, to_numbers
-from obtree.estimators import ObliqueForestClassifier, ObliqueForestRegressor, save_model
-
-# Whole numbers with more distinct values than this are taken for a quantity.
-MAX_CLASSES = 20
+from obtree.cli.models import ESTIMATORS, check_estimator, make_estimator
+from obtree.cli.source import CommandError
+from obtree.cli.table import add_reading_options, read_table, to_numbers
+from obtree.cli.target import MAX_CLASSES, read_target
+from obtree.estimators import save_model
 
 
 def add_parser(subparsers):
@@ -24,14 +24,30 @@ def add_parser(subparsers):
     """
     parser = subparsers.add_parser(
         "fit",
-        help="train a forest on a CSV or Parquet file",
-        description="Train a forest on a table of numbers and save it. Empty cells are "
+        help="train a tree or forest on a CSV or Parquet file",
+        description="Train a tree or forest on a table of numbers and save it. Empty cells are "
         "missing values. The saved model is a plain file of arrays, safe to load.",
     )
-    parser.add_argument("data", help="file of the training table (.csv, .tsv, .parquet)")
+    parser.add_argument(
+        "data", help="file of the training table (.csv, .tsv, .parquet), or - for standard input"
+    )
     parser.add_argument("--target", required=True, help="column to predict")
     parser.add_argument("--out", required=True, help="file to write the model to")
-    parser.add_argument("--splitter", default="axis", help="how nodes are split (default: axis)")
+    parser.add_argument(
+        "--estimator",
+        default="forest",
+        metavar="NAME",
+        help=f"what to train: {', '.join(ESTIMATORS)} (default: forest)",
+    )
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        dest="settings",
+        metavar="NAME=VALUE",
+        help="a parameter of the estimator, or of its splitter as splitter__NAME; may be given "
+        "again and again. Values are read as Python writes them, other text as it is",
+    )
     parser.add_argument(
         "--task",
         choices=("auto", "classification", "regression"),
@@ -39,10 +55,18 @@ def add_parser(subparsers):
         help="auto: classification for text and for at most "
         f"{MAX_CLASSES} different whole numbers (default: auto)",
     )
-    parser.add_argument("--n-estimators", type=int, default=100, help="trees (default: 100)")
-    parser.add_argument("--n-jobs", type=int, default=-1, help="threads (default: all cores)")
-    parser.add_argument("--seed", type=int, default=0, help="random seed (default: 0)")
+    parser.add_argument(
+        "--splitter",
+        help="how nodes are split; for estimators that improve a tree, how that is grown "
+        "(default: the estimator's own, axis for forest)",
+    )
+    parser.add_argument(
+        "--n-estimators", type=int, help="trees (default: the estimator's own, 100 for forest)"
+    )
+    parser.add_argument("--n-jobs", type=int, help="threads (default: all cores)")
+    parser.add_argument("--seed", type=int, help="random seed (default: 0)")
     parser.add_argument("--verbose", action="store_true", help="show a progress bar")
+    add_reading_options(parser)
     return parser
 
 
@@ -57,51 +81,49 @@ def run(args):
     folder = os.path.dirname(os.path.abspath(args.out))
     if not os.path.isdir(folder):  # known before hours of training, not after
         raise CommandError(f"no such folder: {folder}")
-    frame = read_table(args.data)
-    target = pick_column(frame, args.target, args.data)
-    missing = target.isna().to_numpy(dtype=bool)
-    if missing.any():
-        raise CommandError(
-            f"{args.data}: column {args.target!r}, data row {missing.argmax() + 1}: "
-            "the target is missing"
-        )
-    features = to_numbers(frame.drop(columns=args.target), args.data)
+    check_estimator(args.estimator)
+    table = read_table(args.data, args.separator, args.encoding, args.decimal)
+    task, target = read_target(table, args.target, args.task)
+    features = to_numbers(table.frame.drop(columns=args.target), table.label)
     if features.shape[1] == 0:
-        raise CommandError(f"{args.data} has no column beside the target {args.target!r}")
-    task = guess_task(target) if args.task == "auto" else args.task
-    if task == "regression":
-        target = to_numbers(target.to_frame(), args.data)[args.target]
-    kind = ObliqueForestClassifier if task == "classification" else ObliqueForestRegressor
-    forest = kind(
-        args.n_estimators,
-        splitter=args.splitter,
-        n_jobs=args.n_jobs,
-        random_state=args.seed,
-        verbose=int(args.verbose),
-    )
+        raise CommandError(
+            f"{table.label} has no column beside the target {args.target!r}{table.hint()}"
+        )
+    options = {
+        "--splitter": args.splitter,
+        "--n-estimators": args.n_estimators,
+        "--n-jobs": args.n_jobs,
+        "--seed": args.seed,
+        "--verbose": 1 if args.verbose else None,
+    }
     start = time.perf_counter()
-    forest.fit(features, target.to_numpy())
+    try:
+        model = make_estimator(args.estimator, task, options, args.settings)
+        start = time.perf_counter()
+        model.fit(features, target)
+    except TypeError as error:  # a value of --set that is of another type
+        raise CommandError(str(error)) from error
     seconds = time.perf_counter() - start
-    save_model(args.out, forest)
-    nodes = sum(child.tree_.node_count for child in forest.estimators_)
+    save_model(args.out, model)
     print(
         f"{task} of {args.target!r} from {features.shape[1]} columns, {len(features)} rows: "
-        f"{args.n_estimators} trees, {nodes} nodes, {seconds:.2f} s -> {args.out}"
+        f"{describe_size(model)}, {seconds:.2f} s -> {args.out}"
     )
 
 
-def guess_task(target):
-    """Tell whether a column holds classes or quantities.
+def describe_size(model):
+    """Put the size of a model into words.
 
     Parameters
     ----------
-    target : pandas.Series
-        Column to predict.
+    model : estimator object
+        Fitted.
 
     Returns
     -------
-    task : {"classification", "regression"}
+    text : str
     """
-    if target.dtype.kind in "iu" and target.nunique() <= MAX_CLASSES:
-        return "classification"
-    return "regression" if target.dtype.kind in "iuf" else "classification"
+    trees = model._list_trees()
+    text = "1 tree" if len(trees) == 1 else f"{len(trees)} trees"
+    counts = [getattr(tree, "node_count", None) for tree in trees]
+    return text if None in counts else f"{text}, {sum(counts)} nodes"

@@ -10,9 +10,23 @@ import sys
 
 from obtree import __version__
 from obtree.cli import bench, demo, fit, predict
-from obtree.cli.table import CommandError
+from obtree.cli.source import CommandError
 
 COMMANDS = (demo, fit, predict, bench)
+
+
+class OneLineParser(argparse.ArgumentParser):
+    """A parser that reports a mistake in one line, as the commands do."""
+
+    def error(self, message):
+        """Report a mistake and leave.
+
+        Parameters
+        ----------
+        message : str
+            What is wrong.
+        """
+        self.exit(2, f"obtree: error: {' '.join(message.split())}; see {self.prog} --help\n")
 
 
 def build_parser():
@@ -22,9 +36,7 @@ def build_parser():
     -------
     parser : argparse.ArgumentParser
     """
-    parser = argparse.ArgumentParser(
-        prog="obtree", description="Oblique decision trees and forests."
-    )
+    parser = OneLineParser(prog="obtree", description="Oblique decision trees and forests.")
     parser.add_argument("--version", action="version", version=f"obtree {__version__}")
     subparsers = parser.add_subparsers(title="commands", required=True, metavar="command")
     for command in COMMANDS:
@@ -56,7 +68,7 @@ def main(argv=None):
     except KeyboardInterrupt:
         print("obtree: interrupted", file=sys.stderr)
         return 130
-    except (CommandError, ValueError, OSError, MemoryError) as error:
+    except (CommandError, ValueError, OSError, ImportError, MemoryError) as error:
         text = " ".join(str(error).split()) or type(error).__name__
         print(f"obtree: error: {text}", file=sys.stderr)
         return 2

@@ -5,8 +5,9 @@ import os
 import numpy as np
 from sklearn.base import is_classifier
 
+from obtree.cli.source import CommandError
 from obtree.cli.table import (
-    CommandError,
+    add_reading_options,
     make_frame,
     pick_column,
     read_table,
@@ -35,9 +36,12 @@ def add_parser(subparsers):
         "the model does not use are ignored.",
     )
     parser.add_argument("model", help="file written by 'obtree fit' or obtree.save_model")
-    parser.add_argument("data", help="file of the table (.csv, .tsv, .parquet)")
+    parser.add_argument(
+        "data", help="file of the table (.csv, .tsv, .parquet), or - for standard input"
+    )
     parser.add_argument("--out", help="file to write to (default: CSV on standard output)")
     parser.add_argument("--proba", action="store_true", help="one probability per class")
+    add_reading_options(parser)
     return parser
 
 
@@ -54,22 +58,21 @@ def run(args):
     model = load_model(args.model)
     if args.proba and not is_classifier(model):
         raise CommandError(f"--proba needs a classifier, {args.model} is a regressor")
-    features = select_features(read_table(args.data), model, args.data)
+    table = read_table(args.data, args.separator, args.encoding, args.decimal)
+    features = select_features(table, model)
     columns = list_probabilities(model, features) if args.proba else list_values(model, features)
     write_table(make_frame(columns), args.out)
 
 
-def select_features(frame, model, path):
+def select_features(table, model):
     """Return the columns of a model as numbers, in its order.
 
     Parameters
     ----------
-    frame : pandas.DataFrame
-        Table read from `path`.
+    table : Table
+        What was read.
     model : estimator object
         Fitted estimator.
-    path : str
-        File the table came from, for the message.
 
     Returns
     -------
@@ -79,14 +82,14 @@ def select_features(frame, model, path):
     names = getattr(model, "feature_names_in_", None)
     if names is not None:
         for name in names:
-            pick_column(frame, name, path)
-        return to_numbers(frame[list(names)], path)
-    if frame.shape[1] != model.n_features_in_:
+            pick_column(table, name)
+        return to_numbers(table.frame[list(names)], table.label)
+    if table.frame.shape[1] != model.n_features_in_:
         raise CommandError(
-            f"{path} has {frame.shape[1]} columns, the model was fitted on "
-            f"{model.n_features_in_} columns without names"
+            f"{table.label} has {table.frame.shape[1]} columns, the model was fitted on "
+            f"{model.n_features_in_} columns without names{table.hint()}"
         )
-    return to_numbers(frame, path).to_numpy(dtype=np.float64)
+    return to_numbers(table.frame, table.label).to_numpy(dtype=np.float64)
 
 
 def list_values(model, features):

@@ -181,6 +181,51 @@ def test_unknown_peers_are_refused():
         make_peer("CatBoost", False, 3, 1, 0)
 
 
+def check_failure(capsys, text):
+    """One line on standard error, and no tables."""
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("obtree: error: ")
+    assert err.count("\n") == 1
+    assert text in err
+
+
+def test_without_data(tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("OBTREE_DATA", str(tmp_path))
+    for experiment in ("co2-table1", "tao-tables"):
+        assert run(tmp_path / "out", experiment) == 2
+        check_failure(capsys, f"{experiment} measured nothing: data set '")
+
+
+def test_without_the_data_that_were_asked_for(tiny_data, tmp_path, capsys, no_matplotlib):
+    assert run(tmp_path, "co2-table1", "--only", "usps") == 2
+    check_failure(capsys, "data set 'usps' was not found")
+    assert run(tmp_path, "co2-table1", "--only", "usps", "letter") == 2
+    out, err = capsys.readouterr()
+    assert "Letter" in out  # what there is is measured and shown
+    assert err.splitlines()[-1].startswith("obtree: error: data set 'usps' was not found")
+    assert run(tmp_path, "co2-table1", "--only", "letter") == 0
+
+
+def test_without_any_library(tiny_data, tmp_path, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "lightgbm", None)
+    assert run(tmp_path, "peers", "--only", "pendigits", "--models", "LightGBM") == 2
+    check_failure(capsys, "peers measured nothing: lightgbm is not installed")
+
+
+def test_report_without_results(tmp_path, capsys):
+    assert run(tmp_path, "co2-table1", "--report") == 2
+    check_failure(capsys, "has no results of the quick form")
+
+
+def test_near_names_are_suggested(tmp_path, capsys):
+    output = ["--output", str(tmp_path / "none")]
+    assert main(["bench", "peers", "--only", "Lettre", *output]) == 2
+    check_failure(capsys, "Did you mean 'letter'?")
+    assert main(["bench", "co2-table1", "--models", "C02", *output]) == 2
+    check_failure(capsys, "Did you mean 'co2'?")
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

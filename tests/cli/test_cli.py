@@ -8,25 +8,11 @@ import pytest
 
 import obtree
 from obtree.cli import table
-from obtree.cli.fit import guess_task
 from obtree.cli.main import main
+from obtree.cli.target import guess_task
 from obtree.splitter import available
 
 pd = pytest.importorskip("pandas")
-
-
-@pytest.fixture
-def flowers(tmp_path):
-    """A CSV file of iris with names of species and some empty cells."""
-    from sklearn.datasets import load_iris
-
-    data = load_iris(as_frame=True)
-    frame = data.frame.rename(columns={"target": "species"})
-    frame["species"] = data.target_names[frame["species"]]
-    frame.iloc[::7, 1] = np.nan
-    path = tmp_path / "flowers.csv"
-    frame.to_csv(path, index=False)
-    return path
 
 
 @pytest.fixture
@@ -212,6 +198,10 @@ def test_bad_parameters(flowers, tmp_path, capsys):
         with pytest.raises(SystemExit) as caught:
             run(*args)
         assert caught.value.code == 2
+        err = capsys.readouterr().err
+        assert err.startswith("obtree: error: ")
+        assert err.count("\n") == 1
+        assert "--help" in err
 
 
 def test_unreadable_models(flowers, tmp_path, capsys):
