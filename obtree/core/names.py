@@ -39,7 +39,7 @@ def _write(value, depth):
         plain = isinstance(value, (np.number, np.bool_, np.datetime64, np.timedelta64))
         return str(value) if plain else repr(value.item())
     if depth == _DEEPEST:
-        return repr(value)
+        return repr(value)  # which knows lists that hold themselves
     if isinstance(value, np.ndarray) and value.size <= _LARGEST_ARRAY:
         return f"array({_write(value.tolist(), depth + 1)})"
     if type(value) is dict:
@@ -52,7 +52,9 @@ def _write(value, depth):
         if type(value) is set:
             return f"{{{', '.join(items)}}}" if items else "set()"
         return f"({items[0]},)" if len(items) == 1 else f"({', '.join(items)})"
-    return repr(value)
+    if isinstance(value, (str, bytes)):
+        return repr(value)
+    return re.sub(r" at 0x[0-9A-Fa-f]+>", ">", repr(value))  # an address tells nobody anything
 
 
 def suggest(name, known):

@@ -43,7 +43,7 @@ def check_integer(name, value, low, high=None):
     return int(value)
 
 
-def check_number(name, value, low, high=math.inf, *, open_low=False):
+def check_number(name, value, low, high=math.inf, *, open_low=False, also=""):
     """Return a real parameter, or raise ValueError.
 
     Parameters
@@ -56,6 +56,8 @@ def check_number(name, value, low, high=math.inf, *, open_low=False):
         Smallest and largest value allowed.
     open_low : bool, default=False
         Whether `low` itself is refused.
+    also : str, default=""
+        What else would be accepted, for the message.
 
     Returns
     -------
@@ -66,7 +68,8 @@ def check_number(name, value, low, high=math.inf, *, open_low=False):
         left = "(" if open_low else "["
         right = ")" if high == math.inf else "]"
         raise ValueError(
-            f"{name}={show(value)} is not valid; expected a number in {left}{low}, {high}{right}"
+            f"{name}={show(value)} is not valid; expected {also}a number in "
+            f"{left}{low}, {high}{right}"
         )
     return float(value)
 
@@ -137,7 +140,8 @@ def resolve_max_features(max_features, n_features, bounded=True):
     if isinstance(max_features, numbers.Integral):
         return check_integer("max_features", max_features, 1, n_features if bounded else NO_LIMIT)
     most = 1.0 if bounded else NO_LIMIT / n_features
-    fraction = check_number("max_features", max_features, 0.0, most, open_low=True)
+    also = f"'sqrt', 'log2', None, {_describe(1, n_features if bounded else None)} or "
+    fraction = check_number("max_features", max_features, 0.0, most, open_low=True, also=also)
     return max(1, int(fraction * n_features))
 
 
@@ -160,7 +164,8 @@ def resolve_max_samples(max_samples, n_samples):
         return n_samples
     if isinstance(max_samples, numbers.Integral):
         return check_integer("max_samples", max_samples, 1, n_samples)
-    fraction = check_number("max_samples", max_samples, 0.0, 1.0, open_low=True)
+    also = f"None, {_describe(1, n_samples)} or "
+    fraction = check_number("max_samples", max_samples, 0.0, 1.0, open_low=True, also=also)
     return max(1, int(fraction * n_samples))
 
 
@@ -391,7 +396,8 @@ def _resolve_count(name, value, n_samples, low):
     """Turn a count or a fraction of the rows into a count of at least `low`."""
     if isinstance(value, numbers.Integral):
         return min(check_integer(name, value, low), NO_LIMIT // 2)
-    fraction = check_number(name, value, 0.0, 1.0, open_low=True)
+    also = f"{_describe(low, None)} or "
+    fraction = check_number(name, value, 0.0, 1.0, open_low=True, also=also)
     return max(low, math.ceil(fraction * n_samples))
 
 

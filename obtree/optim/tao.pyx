@@ -83,7 +83,7 @@ cdef class TAO(Optimiser):
 
     def __init__(self, *, leaf="constant", l1=0.01, ridge=1.0, n_iter=5, tol=1e-4,
                  n_iter_no_change=5, max_depth=8, min_samples_leaf=1):
-        if leaf not in LEAVES:
+        if not isinstance(leaf, str) or leaf not in LEAVES:
             raise ValueError(unknown_name("leaf", leaf, LEAVES))
         for name, value in (("l1", l1), ("ridge", ridge), ("tol", tol)):
             _check_number(name, value)

@@ -97,7 +97,7 @@ cdef class DiscriminantSplitter(Splitter):
     cdef Hyperplane plane             # of the candidate
 
     def __init__(self, method="ridge", *, n_terms=None, n_candidates=3, alpha=0.1, axis=True):
-        if method not in METHODS:
+        if not isinstance(method, str) or method not in METHODS:
             raise ValueError(unknown_name("method", method, METHODS))
         if n_terms is not None and not _is_count(n_terms):
             raise ValueError(

@@ -65,8 +65,12 @@ def _check_count(name, value, low, also=""):
 
 
 def _check_choice(name, value, known):
-    if value not in known:
+    if not isinstance(value, str) or value not in known:
         raise ValueError(unknown_name(name, value, known))
+
+
+def _is_auto(value):
+    return isinstance(value, str) and value == "auto"
 
 
 cdef class OC1Splitter(Splitter):
@@ -144,9 +148,9 @@ cdef class OC1Splitter(Splitter):
         _check_count("n_jumps", n_jumps, 0)
         _check_count("n_restarts", n_restarts, 0)
         _check_count("max_passes", max_passes, 1)
-        if max_search_rows is not None and max_search_rows != "auto":
+        if max_search_rows is not None and not _is_auto(max_search_rows):
             _check_count("max_search_rows", max_search_rows, 2, ", 'auto' or None")
-        if max_coefficients is not None and max_coefficients != "auto":
+        if max_coefficients is not None and not _is_auto(max_coefficients):
             _check_count("max_coefficients", max_coefficients, 1, ", 'auto' or None")
         if isinstance(axis_bias, bool) or not isinstance(axis_bias, Real):
             raise TypeError(f"axis_bias must be a number, got {show(axis_bias)}")

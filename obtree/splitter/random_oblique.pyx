@@ -98,11 +98,11 @@ cdef class RandomObliqueSplitter(Splitter):
                 f"feature_combinations={show(feature_combinations)} is not valid; expected a "
                 "number of at least 1"
             )
-        if weights not in WEIGHTS:
+        if not isinstance(weights, str) or weights not in WEIGHTS:
             raise ValueError(unknown_name("weights", weights, WEIGHTS))
         if not isinstance(dense, (bool, np.bool_)):
             raise ValueError(f"dense={show(dense)} is not valid; expected True or False")
-        if threshold not in THRESHOLDS:
+        if not isinstance(threshold, str) or threshold not in THRESHOLDS:
             raise ValueError(unknown_name("threshold", threshold, THRESHOLDS))
         self.two_sided = check_flag("two_sided", two_sided)
         if self.two_sided and threshold == "random":

@@ -63,7 +63,7 @@ cdef class TwoProbeSplitter(DirectionSplitter):
     cdef uint64_t _n_used
 
     def __init__(self, signs="difference", *, two_sided=False):
-        if signs not in SIGNS:
+        if not isinstance(signs, str) or signs not in SIGNS:
             raise ValueError(unknown_name("signs", signs, SIGNS))
         self.signs = signs
         self._any_sign = signs == "any"

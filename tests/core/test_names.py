@@ -115,7 +115,13 @@ def test_long_values_are_cut_and_lines_joined():
     assert "\n" not in show(np.zeros((50, 50)))
     loop = []
     loop.append(loop)
-    assert show(loop).startswith("[[[[[")
+    assert show(loop) == "[[[[[[...]]]]]]"
+
+
+def test_addresses_are_not_shown():
+    assert show(object()) == "<object object>"
+    assert show([object()]) == "[<object object>]"
+    assert show("<x at 0x12>") == "'<x at 0x12>'"
 
 
 values = st.recursive(
