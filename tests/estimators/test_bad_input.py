@@ -187,7 +187,10 @@ def test_failed_first_fit_leaves_it_unfitted(either):
         ({"bootstrap": False, "max_samples": 3}, "max_samples=3 cannot be set"),
         ({"max_samples": 0}, "max_samples=0 is not valid; expected an integer from 1 to 10"),
         ({"max_samples": 11}, "max_samples=11 is not valid"),
-        ({"max_samples": 1.5}, r"max_samples=1.5 is not valid; expected a number in \(0"),
+        (
+            {"max_samples": 1.5},
+            r"max_samples=1.5 is not valid; expected None, .*or a number in \(0",
+        ),
         ({"class_weight": "even"}, "unknown class_weight 'even'.*'balanced_subsample'"),
         ({"n_jobs": 0}, "n_jobs"),
     ],

@@ -147,7 +147,7 @@ def test_combine(classes):
 @pytest.mark.parametrize("combine", ["product", "vote"])
 def test_regression_averages_only(combine, values):
     X, y = values
-    with pytest.raises(ValueError, match=f"unknown combine '{combine}'; expected one of 'average'"):
+    with pytest.raises(ValueError, match=f"unknown combine '{combine}'; expected 'average'"):
         ObliqueForestRegressor(2, combine=combine).fit(X, y)
 
 

@@ -87,7 +87,7 @@ def test_starts():
         assert model.score(X, y) > 0.95
     with pytest.raises(ValueError, match="needs max_depth"):
         TAOTreeClassifier(max_depth=None).fit(X, y)
-    with pytest.raises(ValueError, match="unknown splitter"):
+    with pytest.raises(ValueError, match="unknown init"):
         TAOTreeClassifier(init="nonsense").fit(X, y)
 
 

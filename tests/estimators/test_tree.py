@@ -104,7 +104,7 @@ def test_random_state_instance_and_none(either, classes):
     np.testing.assert_array_equal(a, c)
     assert (a != b).any()
     either.set_params(random_state=None).fit(X, y)
-    with pytest.raises(ValueError, match="seed"):
+    with pytest.raises(ValueError, match="random_state='x' is not valid; expected an integer"):
         either.set_params(random_state="x").fit(X, y)
 
 

@@ -204,7 +204,7 @@ def test_the_best_tree_on_the_rows_set_aside_is_kept():
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"leaf": "cubic"}, "leaf must be one of"),
+        ({"leaf": "cubic"}, "unknown leaf 'cubic'; expected one of"),
         ({"l1": -1.0}, "l1 must be finite"),
         ({"n_iter": 0}, "n_iter must be"),
         ({"max_depth": 0}, "max_depth must be"),

@@ -198,7 +198,7 @@ def test_forests_gain_over_axis_splits():
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"method": "qda"}, "method='qda' is not valid; expected one of"),
+        ({"method": "qda"}, "unknown method 'qda'; expected one of"),
         ({"n_terms": 0}, "n_terms=0 is not valid; expected an integer >= 1 or None"),
         ({"n_candidates": 1.5}, "n_candidates=1.5 is not valid"),
         ({"alpha": 0}, "alpha=0 is not valid; expected a number >= 1e-6"),

@@ -294,7 +294,7 @@ def test_wrong_calls_are_refused(make_rows, make_tree):
         predictor.apply(X.astype(np.complex64))
     with pytest.raises(ValueError, match=r"n_threads is 0"):
         predictor.predict(X, n_threads=0)
-    with pytest.raises(ValueError, match=r"combine is 'mean'; expected one of average"):
+    with pytest.raises(ValueError, match="unknown combine 'mean'; expected one of 'average'"):
         predictor.predict(X, combine="mean")
     with pytest.raises(ValueError, match="at least one tree"):
         Predictor([])
