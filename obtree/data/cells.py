@@ -53,8 +53,9 @@ def read_cells(X):
         return X if filled is cells else filled
     names = list_names(X)
     dtypes = _list_dtypes(X)
-    for j, dtype in enumerate(dtypes):
-        if _is_time_dtype(dtype):
+    times = set(filter(_is_time_dtype, set(dtypes)))  # a wide table has few types
+    for j, dtype in enumerate(dtypes if times else ()):
+        if dtype in times:
             raise ValueError(_describe_times(dtype, name_column(j, names)))
     if isinstance(X, np.ndarray):
         return _fill_array(X)

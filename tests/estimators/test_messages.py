@@ -94,7 +94,7 @@ def test_a_splitter_without_parameters():
     [
         ("ObliqueForestClassifier", {"splitter": "C02"}, "co2"),
         ("ObliqueForestClassifier", {"criterion": "Gini"}, "gini"),
-        ("ObliqueForestClassifier", {"combine": "Averge"}, "average"),
+        ("ObliqueForestClassifier", {"combine": "AVERAGES"}, "average"),
         ("ObliqueForestClassifier", {"rotation": "PCA"}, "pca"),
         ("ObliqueForestClassifier", {"class_weight": "balance_subsample"}, "balanced_subsample"),
         ("ObliqueForestClassifier", {"max_features": "SQRT"}, "sqrt"),
