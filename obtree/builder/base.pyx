@@ -99,7 +99,7 @@ cdef class TreeBuilder:
             and n >= self.rule.min_samples_split
             and n >= 2 * self.rule.min_samples_leaf
             and stats.weight >= 2.0 * self.min_weight_leaf
-            and stats.impurity > impurity_epsilon()
+            and stats.impurity > self.criterion.negligible
         )
 
     cdef idx_t split_node(self, const OpenNode* open, const NodeStats* stats,
@@ -114,7 +114,7 @@ cdef class TreeBuilder:
         cdef NodeTask task
         cdef NodeStats stats_left, stats_right
         cdef idx_t pos
-        cdef double gain, middle
+        cdef double gain, slack, middle
         cdef int sign
         task.rows = self.index.rows + open.start
         task.n = open.end - open.start
@@ -170,7 +170,10 @@ cdef class TreeBuilder:
             - stats_left.weight / stats.weight * stats_left.impurity
             - stats_right.weight / stats.weight * stats_right.impurity
         )
-        if gain + impurity_epsilon() < self.rule.min_impurity_decrease:
+        # A gain that was asked for exactly may fall short of it by rounding.
+        slack = 4.0 * impurity_epsilon() * stats.weight / self.index.total_weight * stats.impurity
+        if (self.rule.min_impurity_decrease > 0.0
+                and gain + slack < self.rule.min_impurity_decrease):
             return -1
         if improvement != NULL:
             improvement[0] = gain

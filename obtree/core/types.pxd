@@ -21,9 +21,17 @@ cdef enum SplitStatus:
 # Raised by one whenever a struct, a signature or the order of virtual methods in
 # a public .pxd changes; subclasses in other packages compare it on import.
 cdef enum:
-    ABI_VERSION = 6
+    ABI_VERSION = 7
 
 
 cdef inline double impurity_epsilon() noexcept nogil:
-    """Nodes whose impurity is at most this are pure, as in scikit-learn."""
+    """Nodes whose impurity, a number without a unit, is at most this are pure."""
     return 2.220446049250313e-16
+
+
+cdef inline double rounding_share() noexcept nogil:
+    """Targets that differ by at most this share of the largest of them differ by rounding.
+
+    A few digits of the last place: sums of numbers that ought to be equal.
+    """
+    return 16 * 2.220446049250313e-16

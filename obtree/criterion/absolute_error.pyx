@@ -12,13 +12,14 @@ from libc.string cimport memset
 
 from obtree.core.memory cimport Workspace
 from obtree.core.sort cimport word_key, word_position
-from obtree.core.types cimport idx_t, row_t, w_t, y_t
+from obtree.core.types cimport idx_t, rounding_share, row_t, w_t, y_t
 from obtree.criterion.base cimport (
     Criterion,
     Cut,
     FlipBase,
     NodeStats,
     ScanLimits,
+    find_largest,
     is_allowed,
     keeps_order,
 )
@@ -42,6 +43,7 @@ cdef class AbsoluteError(Criterion):
     cdef y_t* _sorted                 # (n_outputs * n) targets in ascending order
     cdef idx_t* _order                # (n) scratch of the sort
     cdef double* _median              # (n_outputs)
+    cdef double* _centre              # (n_outputs) sums are taken about it: offsets lose nothing
     cdef double _cut_median           # of the rows that _total_loss saw last
     cdef double* _loss                # (n) loss of both sides of each cut
     cdef double* _level_left          # (n) median left of each cut, first output
@@ -72,12 +74,22 @@ cdef class AbsoluteError(Criterion):
         self._sorted = <y_t*>workspace.take(max_rows * self.n_outputs, sizeof(y_t))
         self._order = <idx_t*>workspace.take(2 * max_rows, sizeof(idx_t))
         self._median = <double*>workspace.take(self.n_outputs, sizeof(double))
+        self._centre = <double*>workspace.take(self.n_outputs, sizeof(double))
         self._loss = <double*>workspace.take(max_rows, sizeof(double))
         self._level_left = <double*>workspace.take(max_rows, sizeof(double))
         self._level_right = <double*>workspace.take(max_rows, sizeof(double))
         self._is_left = <uint8_t*>workspace.take(max_rows, sizeof(uint8_t))
         self._weights_below = <w_t*>workspace.take(max_rows + 1, sizeof(w_t))
         self._sums_below = <double*>workspace.take(max_rows + 1, sizeof(double))
+        return 0
+
+    cdef int begin_tree(self, const row_t* rows, idx_t n, const w_t* weight) except -1 nogil:
+        cdef double largest
+        cdef idx_t k
+        self.negligible = 0.0
+        for k in range(self.n_outputs):
+            largest = find_largest(self._y, self.n_outputs, k, rows, n)
+            self.negligible += rounding_share() * largest / self.n_outputs
         return 0
 
     cdef int load_node(self, const row_t* rows, idx_t n, const w_t* weight,
@@ -271,6 +283,7 @@ cdef class AbsoluteError(Criterion):
         for k in range(n):
             self._rank[output * n + order[k]] = k
             self._sorted[output * n + k] = self._target(rows, order[k], output)
+        self._centre[output] = self._sorted[output * n + n // 2]
 
     cdef inline y_t _target(self, const row_t* rows, idx_t p, idx_t output) noexcept nogil:
         return self._y[rows[p] * self.n_outputs + output]
@@ -285,7 +298,7 @@ cdef class AbsoluteError(Criterion):
         """Add row p, or take it out again (sign -1)."""
         cdef idx_t rank = self._rank[output * self._n + p]
         cdef w_t w = sign * self._w[p]
-        cdef double wy = w * self._sorted[output * self._n + rank]
+        cdef double wy = w * (self._sorted[output * self._n + rank] - self._centre[output])
         cdef idx_t k = rank + 1
         while k <= self._n:
             self._weights_below[k] += w
@@ -301,11 +314,12 @@ cdef class AbsoluteError(Criterion):
         """
         cdef const y_t* targets = self._sorted + output * self._n
         cdef idx_t at = 0, step = self._top, next_rank
-        cdef w_t below = 0.0, half = 0.5 * weight, through
+        # Weights that are no whole numbers are half of the sum but for rounding.
+        cdef w_t below = 0.0, half = 0.5 * weight, slack = 1e-12 * weight, through
         cdef double sums = 0.0, median
         # Invariant: ranks [0, at) weigh `below` < half together.
         while step > 0:
-            if at + step <= self._n and below + self._weights_below[at + step] < half:
+            if at + step <= self._n and below + self._weights_below[at + step] < half - slack:
                 at += step
                 below += self._weights_below[at]
                 sums += self._sums_below[at]
@@ -316,9 +330,9 @@ cdef class AbsoluteError(Criterion):
             sum_below[0] = sums
             lower[0] = median
         through = below + self._weight_at(at)
-        if through == half:
-            # Exactly half the weight lies at or below: average with the next row present.
-            next_rank = self._next_present(through)
+        if through <= half + slack:
+            # Half the weight lies at or below: average with the next row present.
+            next_rank = self._next_present(through + slack)
             if next_rank < self._n:
                 median = 0.5 * median + 0.5 * targets[next_rank]
         return median
@@ -357,4 +371,5 @@ cdef class AbsoluteError(Criterion):
         while k > 0:
             total += self._sums_below[k]
             k -= k & -k
+        lower -= self._centre[output]
         return (lower * below - sum_below) + ((total - sum_below) - lower * (weight - below))

@@ -5,11 +5,12 @@
 # (bins), and the loop over samples is inside `scan`: one virtual call per direction,
 # none per sample.
 
+from libc.math cimport fabs
 from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
 from obtree.core.memory cimport Workspace
-from obtree.core.types cimport idx_t, row_t, w_t
+from obtree.core.types cimport idx_t, row_t, w_t, y_t
 
 
 cdef struct NodeStats:
@@ -60,6 +61,9 @@ cdef class Criterion:
     # Set by load_node: a cut with this score leaves nothing to gain, both sides being pure.
     # Infinite when scores do not tell.
     cdef double goal
+    # Nodes of at most this impurity are pure, what is left being rounding. For targets that
+    # have a unit begin_tree sets it, in that unit.
+    cdef double negligible
 
     # Take scratch for nodes of up to max_rows rows. Once per worker, GIL held, may raise.
     cdef int bind(self, Workspace workspace, idx_t max_rows) except -1
@@ -116,6 +120,16 @@ cdef class Criterion:
     cdef void clip_value(self, double* value, double lower, double upper) noexcept nogil
 
     cpdef Criterion clone(self)
+
+
+cdef inline double find_largest(const y_t* y, idx_t n_outputs, idx_t output, const row_t* rows,
+                                idx_t n) noexcept nogil:
+    """The largest size that an output's targets have in n rows."""
+    cdef double largest = 0.0
+    cdef idx_t p
+    for p in range(n):
+        largest = max(largest, fabs(y[rows[p] * n_outputs + output]))
+    return largest
 
 
 cdef inline idx_t rank_key(const RankColumn* column, idx_t p) noexcept nogil:

@@ -8,7 +8,7 @@ from libc.math cimport INFINITY
 from libc.stdint cimport uint32_t, uint64_t
 
 from obtree.core.memory cimport Workspace
-from obtree.core.types cimport idx_t, row_t, w_t
+from obtree.core.types cimport idx_t, impurity_epsilon, row_t, w_t
 
 
 cdef class Criterion:
@@ -16,6 +16,7 @@ cdef class Criterion:
 
     def __cinit__(self, *args, **kwargs):
         self.goal = INFINITY
+        self.negligible = impurity_epsilon()
 
     cdef int bind(self, Workspace workspace, idx_t max_rows) except -1:
         raise NotImplementedError(f"{type(self).__name__} must implement bind")

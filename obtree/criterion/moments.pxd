@@ -12,13 +12,13 @@ cdef class MomentCriterion(Criterion):
     cdef const y_t* _y
     cdef MomentNode node
     cdef FlipBase flips
-    cdef double* mean                 # (n_outputs) of the node
     cdef double* bins                 # (n_bins * (1 + n_outputs)) sums, zero between calls
     cdef uint32_t* bin_rows           # (n_bins) rows, zero between calls
     cdef idx_t max_bins
     cdef bint centred                 # whether sums are taken about the node's mean
 
     cdef void _centre_output(self, idx_t k, idx_t n) noexcept nogil
+    cdef double find_negligible(self, double largest) noexcept nogil
     cdef double sum_impurity(self, idx_t n) noexcept nogil
     cdef double perfect_score(self, double impurity) noexcept nogil
     cdef void fill_bins(self, const RankColumn* column, idx_t n) noexcept nogil

@@ -10,13 +10,14 @@ from libc.string cimport memset
 
 from obtree.core.dispatch cimport kernels
 from obtree.core.memory cimport Workspace
-from obtree.core.types cimport idx_t, row_t, w_t, y_t
+from obtree.core.types cimport idx_t, rounding_share, row_t, w_t, y_t
 from obtree.criterion.base cimport (
     Criterion,
     FlipBase,
     NodeStats,
     RankColumn,
     ScanLimits,
+    find_largest,
     rank_key,
 )
 
@@ -58,12 +59,25 @@ cdef class MomentCriterion(Criterion):
         self.node.left = <double*>workspace.take(self.n_outputs, sizeof(double))
         self.flips.left = <double*>workspace.take(self.n_outputs, sizeof(double))
         self.node.records = <double*>workspace.take(max_rows * width, sizeof(double))
-        self.mean = <double*>workspace.take(self.n_outputs, sizeof(double))
+        self.node.mean = <double*>workspace.take(self.n_outputs, sizeof(double))
         self.max_bins = min(<idx_t>MAX_BINS, max_rows + 1)
         self.bins = <double*>workspace.take(self.max_bins * width, sizeof(double))
         self.bin_rows = <uint32_t*>workspace.take(self.max_bins, sizeof(uint32_t))
         self.clear_bins(self.max_bins)
         return 0
+
+    cdef int begin_tree(self, const row_t* rows, idx_t n, const w_t* weight) except -1 nogil:
+        cdef idx_t k
+        cdef double largest = 0.0
+        self.negligible = 0.0
+        for k in range(self.n_outputs):
+            largest = find_largest(self._y, self.n_outputs, k, rows, n)
+            self.negligible += self.find_negligible(largest) / self.n_outputs
+        return 0
+
+    cdef double find_negligible(self, double largest) noexcept nogil:
+        """The impurity that rounding leaves of one output, whose largest target is given."""
+        return (rounding_share() * largest) * (rounding_share() * largest)
 
     cdef int load_node(self, const row_t* rows, idx_t n, const w_t* weight,
                        NodeStats* stats) except -1 nogil:
@@ -88,7 +102,7 @@ cdef class MomentCriterion(Criterion):
         node.margin = 1e-12 * (impurity / node.weight if self.centred else fabs(impurity))
         self.goal = self.perfect_score(impurity) - node.margin
         stats.impurity = impurity / (node.weight * n_outputs)
-        stats.level = self.mean[0]
+        stats.level = self.node.mean[0]
         return 0
 
     cdef int begin_flips(self, const double* score, idx_t n, uint32_t* token) except -1 nogil:
@@ -129,7 +143,7 @@ cdef class MomentCriterion(Criterion):
             record[1 + k] = record[0] * (record[1 + k] - centre)
             total += record[1 + k]
             record += width
-        self.mean[k] = mean
+        self.node.mean[k] = mean
         node.centre[k] = centre
         node.total[k] = total
 
@@ -154,7 +168,7 @@ cdef class MomentCriterion(Criterion):
     cdef void node_value(self, double* value) noexcept nogil:
         cdef idx_t k
         for k in range(self.n_outputs):
-            value[k] = self.mean[k]
+            value[k] = self.node.mean[k]
 
     cdef void clip_value(self, double* value, double lower, double upper) noexcept nogil:
         value[0] = min(max(value[0], lower), upper)

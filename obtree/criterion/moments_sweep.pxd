@@ -16,6 +16,7 @@ cdef struct MomentNode:
     w_t weight                # of the node
     double margin             # a cut must beat another by more; less is rounding
     double* centre            # (n_outputs) subtracted from y before summing
+    double* mean              # (n_outputs) of y
     double* total             # (n_outputs) sum of w (y - centre) over the node
     double* left              # (n_outputs) the same left of the current cut
     double* records           # (n * (1 + n_outputs)) w, then w (y - centre), of each row
@@ -67,7 +68,9 @@ cdef inline bint beats_moments(const score_t* kind, const MomentNode* node, cons
             # of a difference of two sums may be rounding.
             if min(left[k], right) <= 1e-12 * node.total[k]:
                 return False
-            candidate += left[k] * log(left[k] / weight_left) + right * log(right / weight_right)
+            # About the node's mean, lest the unit of y decides how much rounding there is.
+            candidate += (left[k] * log(left[k] / (weight_left * node.mean[k]))
+                          + right * log(right / (weight_right * node.mean[k])))
     if score_t is not PoissonScore:
         # a / b > score, decided by a product: a division only for a cut that wins.
         if not numerator > score[0] * denominator:

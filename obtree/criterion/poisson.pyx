@@ -5,7 +5,7 @@ Targets are not negative; a cut must leave a positive sum on both sides."""
 from libc.math cimport log
 from libc.stdint cimport uint64_t
 
-from obtree.core.types cimport idx_t
+from obtree.core.types cimport idx_t, rounding_share
 from obtree.criterion.base cimport Cut, RankColumn, ScanLimits
 from obtree.criterion.moments cimport MomentCriterion
 from obtree.criterion.moments_sweep cimport (
@@ -30,17 +30,16 @@ cdef class Poisson(MomentCriterion):
         for _p in range(n):
             for k in range(self.n_outputs):
                 if record[1 + k] > 0.0:
-                    total += record[1 + k] * log(record[1 + k] / (record[0] * self.mean[k]))
+                    total += record[1 + k] * log(record[1 + k] / (record[0] * self.node.mean[k]))
             record += 1 + self.n_outputs
         return total
 
+    cdef double find_negligible(self, double largest) noexcept nogil:
+        # Each logarithm is off by a few digits of the last place.
+        return rounding_share() * largest
+
     cdef double perfect_score(self, double impurity) noexcept nogil:
-        cdef double score = impurity
-        cdef idx_t k
-        for k in range(self.n_outputs):
-            if self.mean[k] > 0.0:
-                score += self.node.total[k] * log(self.mean[k])
-        return score
+        return impurity
 
     cdef int scan(self, const uint64_t* words, idx_t n, const ScanLimits* limits,
                   Cut* best) except -1 nogil:

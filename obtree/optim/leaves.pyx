@@ -6,6 +6,8 @@ wrong, or its weight times the squared error, in units of the targets' variance.
 lacks a feature of a linear model is given the constant.
 """
 
+import math
+
 import numpy as np
 
 from libc.stdint cimport int32_t
@@ -109,7 +111,8 @@ cdef class Leaves:
             centre = np.average(y, axis=0, weights=weight)
             variance = float(np.average((y - centre) ** 2, axis=0, weights=weight).mean())
             if variance > 0.0 and np.isfinite(variance):
-                self.size = variance**0.5
+                # Unlike a power, rounded in the same way in every unit.
+                self.size = math.sqrt(variance)
             for k in range(problem.n_outputs):
                 self.centre[k] = centre[k]
 
