@@ -44,6 +44,9 @@ cdef struct EntropySums:
     double n_outputs
     const double* xlogx       # x log x for x = 0, 1, ..., n_table - 1; whole-number weights
     idx_t n_table
+    # Other weights are multiplied by this power of two before the logarithm is taken, which
+    # changes no score: whatever they count in, about 1 is usual, and rounding the same.
+    double scale
 
 
 # Measures that are read off the slots at every cut, and keep no sums.
@@ -78,7 +81,7 @@ cdef inline idx_t row_slot(const ClassNode* node, idx_t p, idx_t k) noexcept nog
 cdef inline double xlogx(const EntropySums* sums, w_t x) noexcept nogil:
     if x < sums.n_table:
         return sums.xlogx[<idx_t>x]
-    return x * log(x) if x > 0.0 else 0.0
+    return x * log(x * sums.scale) if x > 0.0 else 0.0
 
 
 cdef inline void restore_sums(sums_t* sums, const ClassNode* node) noexcept nogil:

@@ -102,6 +102,8 @@ cdef class ClassCriterion(Criterion):
                 self.whole_weights = False
             if w > 65535.0:
                 self.packs = False
+        # Beyond, every number is whole, and sums are not exact.
+        self.whole_weights = self.whole_weights and total < 9007199254740992.0
         self.packs = self.packs and self.whole_weights and total < 2147483647.0
         if self.packs:
             for p in range(n):

@@ -5,7 +5,7 @@ x is a small integer, so the values are looked up; other weights take the logari
 One output with small whole weights, the usual case, has sweeps of its own, over integers.
 """
 
-from libc.math cimport log
+from libc.math cimport frexp, ldexp, log
 from libc.stdint cimport uint32_t, uint64_t
 
 from obtree.core.dispatch cimport kernels
@@ -42,12 +42,21 @@ cdef class Entropy(ClassCriterion):
             self._table[x] = x * log(x)
         self._sums.xlogx = self._table
         self._sums.n_table = 0
+        self._sums.scale = 1.0
         return 0
 
     cdef int begin_tree(self, const row_t* rows, idx_t n, const w_t* weight) except -1 nogil:
         """Use the table when every weight is a whole number."""
+        cdef double total = 0.0
+        cdef int exponent = 0
+        cdef idx_t p
         ClassCriterion.begin_tree(self, rows, n, weight)
         self._sums.n_table = self._n_table if self.whole_weights else 0
+        if not self.whole_weights:
+            for p in range(n):
+                total += weight[rows[p]]
+            frexp(total / n, &exponent)
+        self._sums.scale = ldexp(1.0, -exponent)
         # Counts are swept faster than weights, and empty ones cost next to nothing.
         self.slots_per_row = 3.0 if self.packs else 0.5
         return 0

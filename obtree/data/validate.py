@@ -44,6 +44,9 @@ FIT_DTYPES = (np.float32, np.uint8, np.int8, np.uint16, np.int16, np.bool_)
 #: Types that prediction reads as they are: whole numbers that float32 holds exactly.
 READ_IN_PLACE = (np.dtype(np.uint8), np.dtype(np.int16))
 
+#: Sums of squares of larger targets, or of smaller ones than its inverse, would be lost.
+LARGEST_TARGET = 1e140
+
 
 def validate_fit_features(estimator, X):
     """Check the training features and record their number and names.
@@ -156,6 +159,13 @@ def validate_real_target(y, n_samples):
     except (TypeError, ValueError) as error:
         raise ValueError(f"{complaint}: {error}") from None
     _refuse_not_finite(y, "y")
+    largest = np.abs(y).max(initial=0.0)
+    if largest > LARGEST_TARGET or 0.0 < largest < 1.0 / LARGEST_TARGET:
+        raise ValueError(
+            f"y holds numbers of up to {largest:.3g} in size, whose squares leave the range of "
+            f"float64; expected between {1.0 / LARGEST_TARGET:g} and {LARGEST_TARGET:g}, "
+            "multiply y by a constant"
+        )
     return y
 
 

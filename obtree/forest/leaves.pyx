@@ -21,6 +21,7 @@ from obtree.optim.leaf_model cimport LeafSolver
 from obtree.tree.rows cimport Rows, clear_block, load_block, open_rows, prepare_block
 
 from obtree.core.threads import call_detached
+from obtree.data.weight_unit import find_weight_unit
 from obtree.forest.progress import Watch
 from obtree.tree.path import find_parents
 from obtree.tree.tree import FIELDS, LEAF_FIELDS, OPTIONAL_FIELDS, Tree
@@ -54,15 +55,17 @@ cdef class LeafJob(Job):
     cdef object _y
     cdef object _n_classes
     cdef object _seeds
+    cdef double _unit                 # what one row weighs in the trees; here it weighs 1
     cdef object _bag_options
 
-    def __init__(self, trees, X, y, n_classes, seeds, *bag_options):
+    def __init__(self, trees, X, y, n_classes, seeds, unit, *bag_options):
         self.trees = list(trees)
         self._X = X.tocsr() if issparse(X) else np.ascontiguousarray(X, dtype=np.float32)
         self._rows = open_rows(self._X, X.shape[1])
         self._y = np.ascontiguousarray(y)
         self._n_classes = n_classes
         self._seeds = np.ascontiguousarray(seeds, dtype=np.uint32)
+        self._unit = unit
         self._bag_options = bag_options
 
     def run(self, double l2, int n_threads):
@@ -85,7 +88,7 @@ cdef class LeafWorker(Worker):
     cdef X_t* _x                      # (n_features) one row
     cdef uint8_t* _seen               # (n_features) zero between leaves
     cdef int32_t* _feature            # (max_terms) candidates
-    cdef idx_t* _n_missing            # (max_terms)
+    cdef w_t* _missing                # (max_terms) weight of the rows that lack the feature
     cdef double* _model               # (max_terms, n_values)
     cdef double* _intercept           # (n_values)
     # Of one leaf; grow.
@@ -135,7 +138,7 @@ cdef class LeafWorker(Worker):
         self._x = <X_t*>self._workspace.take(self._n_features, sizeof(X_t))
         self._seen = <uint8_t*>self._workspace.take(self._n_features, 1)
         self._feature = <int32_t*>self._workspace.take(max_terms, sizeof(int32_t))
-        self._n_missing = <idx_t*>self._workspace.take(max_terms, sizeof(idx_t))
+        self._missing = <w_t*>self._workspace.take(max_terms, sizeof(w_t))
         self._model = <double*>self._workspace.take(max_terms * n_values, sizeof(double))
         self._intercept = <double*>self._workspace.take(n_values, sizeof(double))
         memset(self._seen, 0, self._n_features)
@@ -192,7 +195,7 @@ cdef class LeafWorker(Worker):
             for node in range(n_nodes):
                 n_terms = 0
                 if left[node] < 0 and start[node] > i and not self._job.stopped:
-                    if not self._is_pure(&value[node, 0, 0], total[node]):
+                    if not self._is_pure(&value[node, 0, 0], total[node] / self._job._unit):
                         n_candidates = self._list_features(
                             node, &parent[0], &term_ptr[0],
                             &term_feature[0] if term_feature.shape[0] > 0 else NULL)
@@ -269,7 +272,7 @@ cdef class LeafWorker(Worker):
         if total < min_weight:
             return 0
         self._reserve_rows(n, q)
-        n = self._gather(rows, n, &q)
+        n = self._gather(rows, n, total, &q)
         total = 0.0
         for k in range(n):
             total += self._w[k]
@@ -291,8 +294,9 @@ cdef class LeafWorker(Worker):
                 n_used += 1
         return n_used
 
-    cdef idx_t _gather(self, const int64_t* rows, idx_t n, idx_t* n_candidates) noexcept nogil:
-        """Copy rows, targets and weights of a leaf, without missing values.
+    cdef idx_t _gather(self, const int64_t* rows, idx_t n, w_t total,
+                       idx_t* n_candidates) noexcept nogil:
+        """Copy rows, targets and weights of a leaf of this weight, without missing values.
 
         Returns the number of rows; leaves the features in use, and their number.
         """
@@ -303,25 +307,27 @@ cdef class LeafWorker(Worker):
         cdef idx_t n_complete = 0
         cdef bint is_complete
         cdef double x
-        memset(self._n_missing, 0, q * sizeof(idx_t))
+        for j in range(q):
+            self._missing[j] = 0.0
         for k in range(n):
             row = rows[k]
             load_block(&self._job._rows.view, row, row + 1, OBTREE_FLOAT_ROWS, self._x)
             for j in range(q):
                 x = self._x[self._feature[j]]
                 self._block[k * width + j] = x
-                self._n_missing[j] += x != x
+                if x != x:
+                    self._missing[j] += self._weight[row]
             clear_block(&self._job._rows.view, row, row + 1, OBTREE_FLOAT_ROWS, self._x)
         n_kept = 0
         for j in range(q):
-            if self._n_missing[j] <= MAX_MISSING_SHARE * n:
+            if self._missing[j] <= MAX_MISSING_SHARE * total:
                 n_kept += 1
         # Both only move towards the front, so nothing is overwritten before it is read.
         for k in range(n):
             is_complete = True
             row = 0
             for j in range(q):
-                if self._n_missing[j] <= MAX_MISSING_SHARE * n:
+                if self._missing[j] <= MAX_MISSING_SHARE * total:
                     x = self._block[k * width + j]
                     is_complete = is_complete and x == x
                     self._block[n_complete * (n_kept + 1) + row] = x
@@ -337,7 +343,7 @@ cdef class LeafWorker(Worker):
             n_complete += 1
         row = 0
         for j in range(q):
-            if self._n_missing[j] <= MAX_MISSING_SHARE * n:
+            if self._missing[j] <= MAX_MISSING_SHARE * total:
                 self._feature[row] = self._feature[j]
                 row += 1
         n_candidates[0] = n_kept
@@ -411,11 +417,13 @@ def fit_leaves(trees, X, y, n_classes=None, *, l2, seeds, sample_weight=None, n_
     """
     if not trees:
         return []
+    # Penalties are meant in rows.
+    unit = find_weight_unit(sample_weight)
     if sample_weight is not None:
-        sample_weight = np.ascontiguousarray(sample_weight, dtype=np.float64)
+        sample_weight = np.ascontiguousarray(sample_weight, dtype=np.float64) / unit
     balance = (y, int(n_classes.max())) if balance_subsample else None
     n_threads = max(1, min(n_threads, len(trees)))
-    job = LeafJob(trees, X, y, n_classes, seeds, n_bootstrap, sample_weight, balance)
+    job = LeafJob(trees, X, y, n_classes, seeds, unit, n_bootstrap, sample_weight, balance)
     watch = Watch(job, len(trees), "fitting leaves", verbose)
     try:
         call_detached(job.run, l2, n_threads, watch=watch)

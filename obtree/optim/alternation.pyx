@@ -186,16 +186,17 @@ cdef class Alternation:
         another way says nothing. Powers of two leave every row where it is.
         """
         cdef Hyperplane* plane = &self.tree.plane[node]
-        cdef idx_t p, k, n = 0, start = self.start[node], end = self.end[node]
-        cdef double total = 0.0, factor, penalty = 0.0
+        cdef idx_t p, k, start = self.start[node], end = self.end[node]
+        cdef double total = 0.0, weight = 0.0, factor, penalty = 0.0
         cdef int exponent = 0
         self.tree.project(node, self.rows + start, end - start, self.projection + start)
         for p in range(start, end):
             if self.projection[p] == self.projection[p]:
-                total += fabs(self.projection[p] - plane.threshold)
-                n += 1
+                total += self.problem.weight[self.rows[p]] * fabs(self.projection[p]
+                                                                  - plane.threshold)
+                weight += self.problem.weight[self.rows[p]]
         if total > 0.0 and total < INFINITY:
-            frexp(n / total, &exponent)
+            frexp(weight / total, &exponent)
             exponent = min(max(exponent + self.sureness, -500), 500)
         factor = ldexp(1.0, exponent)
         plane.threshold *= factor
@@ -265,8 +266,9 @@ cdef class Alternation:
 
     cdef int try_plane(self, node_t node, NodeFit fit) except -1 nogil:
         """Take the fitted plane if the objective does not rise; rows then change leaves."""
-        cdef idx_t start = self.start[node], end = self.end[node], p, n_left = 0
+        cdef idx_t start = self.start[node], end = self.end[node], p
         cdef node_t right = self.tree.right[node]
+        cdef double balance = 0.0     # weight of the left side, less that of the right one
         cdef double before = self.l1 * self.tree.penalty[node]
         cdef double after = self.l1 * fit.penalty
         cdef row_t row
@@ -282,7 +284,8 @@ cdef class Alternation:
                          self.projection + start)
         for p in range(start, end):
             row = self.rows[p]
-            n_left += self.projection[p] <= fit.plane.threshold
+            balance += (self.problem.weight[row] if self.projection[p] <= fit.plane.threshold
+                        else -self.problem.weight[row])
             before += self.cost[row]
             if (self.projection[p] <= fit.plane.threshold) == (self.leaf[row] < right):
                 after += self.cost[row]
@@ -290,8 +293,8 @@ cdef class Alternation:
                 after += self.other_cost[p]
         if not after <= before:
             return 0
-        # No row of the node lacks one of the features; others follow the larger part.
-        fit.plane.missing_left = n_left > end - start - n_left
+        # No row of the node lacks one of the features; others follow the heavier part.
+        fit.plane.missing_left = balance > 0.0
         self.tree.set_plane(node, &fit.plane, fit.penalty)
         self.moved[node] = True
         self._move_rows(node)

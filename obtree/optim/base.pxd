@@ -28,7 +28,8 @@ cdef class Problem:
     cdef const uint8_t* bytes         # for optimisers that ask for it, when X is of bytes
     cdef const int32_t* codes         # (n_rows) classes; NULL in regression
     cdef const y_t* targets           # (n_rows * n_outputs) numbers; NULL in classification
-    cdef const w_t* weight            # (n_rows), all positive
+    cdef const w_t* weight            # (n_rows), all positive; a row weighs 1
+    cdef readonly double weight_unit  # what it weighed before
     cdef readonly object X, y, sample_weight    # the arrays behind the pointers
     cdef Workspace _memory
 

@@ -14,6 +14,8 @@ from obtree.core.types cimport X_t, idx_t, w_t, y_t
 from obtree.data.dataset cimport ColumnView
 from obtree.data.encode cimport N_BYTE_VALUES
 
+from obtree.data.weight_unit import find_weight_unit
+
 
 cdef class Problem:
     """Features, targets and weights in the form that optimisers read.
@@ -26,7 +28,8 @@ cdef class Problem:
     y : ndarray of shape (n_rows, n_outputs)
         int32 class codes of one output, or float64 numbers of several.
     sample_weight : ndarray of shape (n_rows,), optional
-        Positive weights; all ones by default.
+        Positive weights; all ones by default. Kept in units of one row, see
+        ``data/weight_unit.pyx``: penalties are meant in rows.
     n_classes : int, default=0
         Number of classes; 0 in regression.
     n_train : int, optional
@@ -57,7 +60,9 @@ cdef class Problem:
         self.n_classes = n_classes
         if sample_weight is None:
             sample_weight = np.ones(self.n_rows)
-        self.sample_weight = weight = np.ascontiguousarray(sample_weight, dtype=np.float64)
+        sample_weight = np.asarray(sample_weight, dtype=np.float64)
+        self.weight_unit = find_weight_unit(sample_weight)
+        self.sample_weight = weight = np.ascontiguousarray(sample_weight / self.weight_unit)
         if not 1 <= self.n_train <= self.n_rows or weight.shape[0] != self.n_rows:
             raise ValueError(
                 f"{self.n_train} rows to learn from and {weight.shape[0]} weights do not fit "

@@ -265,7 +265,7 @@ cdef class Finisher:
             "missing_go_left": np.array(self.new_missing[:n]),
             "impurity": np.array(self.impurity[:n]),
             "n_node_samples": np.array(self.count[:n]),
-            "weighted_n_node_samples": np.array(self.weight[:n]),
+            "weighted_n_node_samples": np.array(self.weight[:n]) * self.problem.weight_unit,
             "value": np.array(self.value[:n]).reshape(shape),
             "n_classes": np.full(shape[1] if shape[1] > 0 else self.problem.n_outputs, n_classes),
         }, old

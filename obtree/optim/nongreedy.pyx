@@ -87,6 +87,7 @@ cdef class NonGreedyOptimiser(Optimiser):
     cdef readonly dict n_inactive
     cdef UnitRows _rows
     cdef Targets _targets
+    cdef double _mean_weight
     cdef object _kept
     cdef DenseTree _tree
     cdef JointDescent _descent
@@ -130,7 +131,8 @@ cdef class NonGreedyOptimiser(Optimiser):
         self._rows = UnitRows()
         self._rows.measure(problem.X, problem.sample_weight, problem.n_train,
                            problem.n_classes > 0)
-        weight = problem.sample_weight / np.mean(problem.sample_weight[:problem.n_train])
+        self._mean_weight = np.mean(problem.sample_weight[:problem.n_train])
+        weight = problem.sample_weight / self._mean_weight
         weight = np.ascontiguousarray(weight, dtype=np.float32)
         weights = weight
         self._targets.weight = &weights[0]
@@ -237,7 +239,7 @@ cdef class NonGreedyOptimiser(Optimiser):
         with nogil:
             memset(descent.counts, 0, self._tree.n_leaves * (n_slots + 1) * sizeof(double))
             descent.count(0, n, assigned)
-            descent.fit_leaves(PSEUDO_COUNT)
+            descent.fit_leaves(PSEUDO_COUNT / self._mean_weight)
             renew_leaves(&self._tree)
             loss = descent.judge_counted() if self._tree.is_class else descent.judge(0, n)
         loss /= n

@@ -45,6 +45,7 @@ cdef class StumpNode:
     cdef const row_t* _rows           # (n) those of the task, or _sample
     cdef row_t* _sample
     cdef double _weight
+    cdef double _unit                 # what one row weighs
     cdef feature_t* _complete
     cdef uint32_t* _ranks
     cdef X_t* _block

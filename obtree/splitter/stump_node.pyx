@@ -20,7 +20,7 @@ then taken in batches. Up to some megabytes are kept centred; the batches of lar
 centred when they are taken.
 """
 
-from libc.math cimport floor, log, sqrt
+from libc.math cimport log, sqrt
 from libc.stdint cimport int32_t, uint32_t
 from libc.string cimport memcpy, memset
 
@@ -32,6 +32,7 @@ from obtree.criterion.base cimport Criterion
 from obtree.data.dataset cimport DataView
 from obtree.data.node_rows cimport copy_rows, find_complete
 from obtree.data.scale cimport measure_spans, measure_variances
+from obtree.data.weight_unit cimport find_unit
 from obtree.splitter.base cimport NodeTask
 from obtree.splitter.stump cimport Batch
 
@@ -128,6 +129,7 @@ cdef class StumpNode:
                 measure_distance(self._span, self._sums, n_features) > UNIT_DISTANCE
             )
         self._in_spans = False
+        self._unit = find_unit(given_weight, view.n_samples)
         return 0
 
     cdef void _draw_rows(self, const NodeTask* task, RandState* rng) noexcept nogil:
@@ -251,20 +253,13 @@ cdef class StumpNode:
 
     cdef void load(self, RandState* rng, idx_t batch_size) noexcept nogil:
         cdef const NodeTask* task = self._task
-        cdef double unit
         cdef idx_t p
         for p in range(self.n):
             self._order[p] = <int32_t>p
         if self.n > batch_size:
             self._shuffle(rng)
-        # A whole weight stands for so many rows; other weights are taken to be 1 on average.
-        unit = 1.0
         for p in range(self.n):
-            if task.weight[self._rows[p]] != floor(task.weight[self._rows[p]]):
-                unit = self.n / self._weight
-                break
-        for p in range(self.n):
-            self._weights[p] = <float>(task.weight[self._rows[self._order[p]]] * unit)
+            self._weights[p] = <float>(task.weight[self._rows[self._order[p]]] / self._unit)
         if self.is_class:
             self._load_classes()
         else:
