@@ -92,6 +92,17 @@ def test_gain_must_reach_min_impurity_decrease():
             assert tree.node_count < full.node_count
 
 
+@pytest.mark.parametrize("rule", [{}, {"max_leaf_nodes": 9}])
+@pytest.mark.parametrize("unit", [1.0, 0.1, 3.7e-9, 3.7e9])
+def test_a_gain_that_is_asked_for_exactly_is_enough(unit, rule):
+    X = np.repeat([[0.0], [1.0]], 3, axis=0).astype(np.float32)
+    y = np.repeat([0.1, 0.8], 3) * unit
+    gain = np.var(y)
+    assert grow_tree(X, y, "squared_error", min_impurity_decrease=gain, **rule).node_count == 3
+    more = gain * (1 + 1e-9)
+    assert grow_tree(X, y, "squared_error", min_impurity_decrease=more, **rule).node_count == 1
+
+
 @pytest.mark.parametrize("criterion", ["gini", "squared_error", "absolute_error"])
 def test_both_orders_make_the_same_tree_when_nothing_stops_them(criterion):
     rng = np.random.default_rng(0)

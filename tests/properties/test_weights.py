@@ -26,7 +26,6 @@ from obtree import (
     TAOTreeRegressor,
 )
 from obtree.criterion.registry import CLASSIFICATION, REGRESSION
-from obtree.data.weight_unit import find_weight_unit
 from obtree.splitter import available
 from obtree.testing.growth import find_differences, grow_tree, name_partition
 
@@ -167,6 +166,20 @@ def test_models_of_whole_weights_equal_those_of_repeated_rows(name, seed):
     np.testing.assert_allclose(predict(weighted, X), predict(repeated, X), rtol=1e-3, atol=1e-3)
 
 
+@pytest.mark.parametrize("name", ["linear leaves", "linear leaves of numbers", "tao axis"])
+@given(seed=SEEDS)
+def test_rows_that_lack_values_count_by_weight(name, seed):
+    # A feature that more than a tenth of a leaf's rows lack is no part of its model.
+    rng, X, y = draw_problem(seed)
+    counts = rng.integers(1, 4, len(y))
+    counts[:3] = 1
+    X[rng.random(len(y)) < 0.08, 1] = np.nan
+    model = clone(MODELS[name]).set_params(min_samples_leaf=1, max_depth=1)
+    weighted = fit(model, X, y, counts.astype(float))
+    repeated = fit(model, np.repeat(X, counts, axis=0), np.repeat(y, counts))
+    np.testing.assert_allclose(predict(weighted, X), predict(repeated, X), rtol=1e-3, atol=1e-3)
+
+
 @pytest.mark.parametrize("name", [*MODELS, *SAMPLING])
 @given(seed=SEEDS, whole=st.booleans())
 def test_zero_weights_equal_absent_rows(name, seed, whole):
@@ -199,32 +212,3 @@ def test_balanced_classes_multiply_with_weights():
         counts = weight.astype(int)
         repeated = clone(model).fit(np.repeat(X, counts, axis=0), np.repeat(y, counts))
         np.testing.assert_allclose(repeated.tree_.value[0, 0], root)
-
-
-class TestUnit:
-    def test_whole_numbers_are_counts(self):
-        assert find_weight_unit(np.array([3.0, 1.0, 0.0, 2.0])) == 1.0
-
-    def test_a_common_factor_is_left_out(self):
-        assert find_weight_unit(np.array([6.0, 0.0, 4.0])) == 2.0
-
-    def test_other_weights_are_one_on_average(self):
-        assert find_weight_unit(np.array([0.5, 0.0, 1.0])) == 0.75
-
-    def test_the_mean_of_equal_weights_is_exact(self):
-        assert find_weight_unit(np.full(1000, 0.1)) == 0.1
-
-    def test_numbers_beyond_any_table_are_no_counts(self):
-        weight = np.array([1.5, 2.25]) * 2.0**60
-        assert find_weight_unit(weight) == 1.875 * 2.0**60
-
-    def test_nothing_weighs_one(self):
-        assert find_weight_unit(None) == find_weight_unit(np.zeros(3)) == 1.0
-
-    @given(weight=st.lists(st.floats(0, 1e3), min_size=1), power=POWERS)
-    def test_a_power_of_two_scales_the_unit(self, weight, power):
-        weight = np.array(weight)
-        weight[weight < 1e-200] = 0
-        unit = find_weight_unit(weight + np.pi * (weight > 0))
-        scaled = find_weight_unit((weight + np.pi * (weight > 0)) * 2.0**power)
-        assert scaled == (unit * 2.0**power if weight.any() else 1.0)
