@@ -79,9 +79,12 @@ cdef inline idx_t row_slot(const ClassNode* node, idx_t p, idx_t k) noexcept nog
 
 
 cdef inline double xlogx(const EntropySums* sums, w_t x) noexcept nogil:
+    # What is left of a difference of two sums may be rounding, below zero.
+    if not x > 0.0:
+        return 0.0
     if x < sums.n_table:
         return sums.xlogx[<idx_t>x]
-    return x * log(x * sums.scale) if x > 0.0 else 0.0
+    return x * log(x * sums.scale)
 
 
 cdef inline void restore_sums(sums_t* sums, const ClassNode* node) noexcept nogil:

@@ -272,7 +272,7 @@ cdef class LeafWorker(Worker):
         if total < min_weight:
             return 0
         self._reserve_rows(n, q)
-        n = self._gather(rows, n, total, &q)
+        n = self._gather(rows, n, &q)
         total = 0.0
         for k in range(n):
             total += self._w[k]
@@ -294,9 +294,8 @@ cdef class LeafWorker(Worker):
                 n_used += 1
         return n_used
 
-    cdef idx_t _gather(self, const int64_t* rows, idx_t n, w_t total,
-                       idx_t* n_candidates) noexcept nogil:
-        """Copy rows, targets and weights of a leaf of this weight, without missing values.
+    cdef idx_t _gather(self, const int64_t* rows, idx_t n, idx_t* n_candidates) noexcept nogil:
+        """Copy rows, targets and weights of a leaf, without missing values.
 
         Returns the number of rows; leaves the features in use, and their number.
         """
@@ -307,16 +306,21 @@ cdef class LeafWorker(Worker):
         cdef idx_t n_complete = 0
         cdef bint is_complete
         cdef double x
+        # A row counts by what the user gave it, however often it was drawn.
+        cdef const w_t* given = self._bag.sample_weight
+        cdef w_t total = 0.0, here
         for j in range(q):
             self._missing[j] = 0.0
         for k in range(n):
             row = rows[k]
+            here = 1.0 if given == NULL else given[row]
+            total += here
             load_block(&self._job._rows.view, row, row + 1, OBTREE_FLOAT_ROWS, self._x)
             for j in range(q):
                 x = self._x[self._feature[j]]
                 self._block[k * width + j] = x
                 if x != x:
-                    self._missing[j] += self._weight[row]
+                    self._missing[j] += here
             clear_block(&self._job._rows.view, row, row + 1, OBTREE_FLOAT_ROWS, self._x)
         n_kept = 0
         for j in range(q):
