@@ -71,6 +71,12 @@ class BaseDisjunctive(ClassificationTask):
             tol=check_number("tol", self.tol, 0.0, 1e6),
         )
 
+    def _count_planes(self, plan, starts):
+        """Return how many planes the forms have: each class may have its own."""
+        n_classes = int(plan.target.n_classes[0])
+        n_sets = 1 if self.shared_weights or n_classes <= 2 else n_classes
+        return n_sets * super()._count_planes(plan, starts)
+
 
 class DisjunctiveTreeClassifier(BaseDisjunctive, BaseOptimisedTree):
     """A tree of soft decisions that all move together, for classification.

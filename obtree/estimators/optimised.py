@@ -10,22 +10,26 @@ data and grows the trees to start from.
 import dataclasses
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin, is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from obtree.core.names import show
 from obtree.estimators.bagging import BaseForestModel
 from obtree.estimators.base import BaseModel, draw_entropy, restore_on_error, spawn_seeds
+from obtree.estimators.dense import (
+    check_memory,
+    choose_columns,
+    find_filled,
+    make_dense,
+    narrow_tree,
+    widen_model,
+)
 from obtree.estimators.params import check_choice, check_integer, check_number
 from obtree.estimators.tree import BaseTreeModel, resolve_tree_seed
 from obtree.forest.refine import refine_trees
 from obtree.optim.base import Problem
 from obtree.splitter.registry import resolve_splitter
 from obtree.tree.tree import Tree
-
-#: Bytes that a dense copy of sparse features may take.
-MAX_DENSE_BYTES = 2**34
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -96,17 +100,24 @@ class BaseOptimised(BaseModel):
             part = dataclasses.replace(plan, rows=train, weight=_take(plan, train))
         else:
             part = plan
+        rows = np.concatenate([train, valid])
+        X = plan.X if len(rows) == plan.X.shape[0] and not len(valid) else plan.X[rows]
+        filled = find_filled(X)
+        self._check_memory(X, choose_columns(filled), 0)
         starts = self._start_trees(part, seeds)
-        problem = self._pose_problem(plan, train, valid)
+        columns = choose_columns(filled, starts)
+        self._check_memory(X, columns, self._count_planes(plan, starts))
+        problem = self._pose_problem(plan, make_dense(X, columns), rows, len(train))
         results = refine_trees(
             problem,
             self._make_optimiser(problem),
-            starts,
+            [narrow_tree(tree, columns) for tree in starts],
             seeds,
             n_threads=self._count_threads(),
             verbose=int(self.verbose),
         )
         models, objectives = map(list, zip(*results, strict=True))
+        models = [widen_model(model, columns, plan.X.shape[1]) for model in models]
         return Refinement(plan, seeds, models, objectives)
 
     def _plan(self, X, y, sample_weight):
@@ -175,31 +186,33 @@ class BaseOptimised(BaseModel):
             raise ValueError("init was fitted to other class labels than those of y")
         return trees if len(trees) == n_trees else trees * n_trees
 
-    def _pose_problem(self, plan, train, valid):
-        """Return what the optimiser learns from, dense."""
-        rows = np.concatenate([train, valid])
-        X = plan.X if len(rows) == plan.X.shape[0] and not len(valid) else plan.X[rows]
-        if sp.issparse(X):
-            n_bytes = 4 * X.shape[0] * X.shape[1]
-            if n_bytes > MAX_DENSE_BYTES:
-                raise ValueError(
-                    f"X is sparse, and {type(self).__name__} needs it dense: {X.shape[0]} x "
-                    f"{X.shape[1]} would take {n_bytes / 2**30:.0f} GiB; expected at most "
-                    f"{MAX_DENSE_BYTES / 2**30:.0f}"
-                )
-            X = X.toarray()
+    def _pose_problem(self, plan, X, rows, n_train):
+        """Return what the optimiser learns from, X being the features of these rows."""
         return Problem(
             X,
             plan.target.y[rows],
             _take(plan, rows),
             0 if plan.target.n_classes is None else int(plan.target.n_classes[0]),
-            len(train),
-            as_bytes=self._reads_bytes(),
+            n_train,
+            as_bytes=self._reads_bytes(X.shape[1]),
         )
 
-    def _reads_bytes(self):
+    def _reads_bytes(self, n_features):
         """Whether the optimiser can do with features of bytes as they are."""
         return False
+
+    def _check_memory(self, X, columns, n_planes):
+        """Refuse sparse features that there is no memory for."""
+        n_columns = X.shape[1] if columns is None else len(columns)
+        check_memory(type(self).__name__, X, n_columns, self._count_bytes(n_columns), n_planes)
+
+    def _count_bytes(self, n_features):
+        """Return how many bytes a value of the features takes."""
+        return 4
+
+    def _count_planes(self, plan, starts):
+        """Return how many planes of all features the models have."""
+        return sum(tree.node_count - tree.n_leaves for tree in starts)
 
     def _check_init(self):
         """Return ``init`` as what the starter's ``splitter`` may be."""
@@ -232,7 +245,7 @@ class BaseOptimisedTree(BaseOptimised, BaseTreeModel):
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Features, read as float32. NaN means missing; infinity is refused. Sparse
-            features are made dense.
+            features are made dense, for which there must be memory.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Class labels of any type, or real numbers for regression.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -262,7 +275,7 @@ class BaseOptimisedForest(BaseOptimised, BaseForestModel):
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Features, read as float32. NaN means missing; infinity is refused. Sparse
-            features are made dense.
+            features are made dense, for which there must be memory.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Class labels of any type, or real numbers for regression.
         sample_weight : array-like of shape (n_samples,), default=None

@@ -56,9 +56,26 @@ class BaseTAO(BaseOptimised):
         rule = dataclasses.replace(plan.rule, min_samples_leaf=size, min_samples_split=2 * size)
         return dataclasses.replace(plan, rule=rule)
 
-    def _reads_bytes(self):
+    def _reads_bytes(self, n_features):
         """Whether bytes do: they are moved over in small steps, and sums stay exact."""
-        return MAX_NEWTON_FEATURES < self.n_features_in_ < MAX_BYTE_FEATURES
+        return MAX_NEWTON_FEATURES < n_features < MAX_BYTE_FEATURES
+
+    def _count_bytes(self, n_features):
+        """Return how many bytes a value of the features takes: it may be kept as a byte besides."""
+        return 5 if n_features > MAX_NEWTON_FEATURES else 4
+
+    def _count_planes(self, plan, starts):
+        """Return how many planes and linear models of all features the models have."""
+        if starts[0] is None:
+            n_splits = len(starts) * min(2 ** min(self.max_depth or 0, 31), plan.n_rows)
+        else:
+            n_splits = super()._count_planes(plan, starts)
+        if self.leaf != "linear":
+            return n_splits
+        n_values = plan.target.n_outputs
+        if plan.target.n_classes is not None:
+            n_values = int(plan.target.n_classes[0])
+        return n_splits + (n_splits + len(starts)) * n_values
 
     def _chooses_start(self):
         """Return whether the data say what trees start from."""

@@ -101,13 +101,6 @@ def test_sparse_features_are_made_dense(model, rows):
     np.testing.assert_array_equal(predict(model.fit(sp.csr_matrix(X), y), X), dense)
 
 
-def test_too_many_sparse_features_are_refused(model, rows, monkeypatch):
-    X, y = rows
-    monkeypatch.setattr(optimised, "MAX_DENSE_BYTES", 1000)
-    with pytest.raises(ValueError, match=r"300 x 8 would take"):
-        model.fit(sp.csr_matrix(X), y)
-
-
 def test_rows_of_weight_zero_are_absent(model, rows):
     X, y = rows
     weight = np.random.default_rng(0).integers(0, 4, len(y)).astype(float)
