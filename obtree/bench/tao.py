@@ -90,7 +90,7 @@ def make_model(cell, plan, regression):
         return forest(size, **chosen, **common)
     leaf = "linear" if cell.model == "TAO-l" else "constant"
     if size == 1:
-        return TAOTreeClassifier(leaf=leaf, max_depth=params["depth"], **common)
+        return TAOTreeClassifier(init="random", leaf=leaf, max_depth=params["depth"], **common)
     return TAOForestClassifier(
         size, init="random", leaf=leaf, max_depth=params["depth"], combine="vote", **common
     )

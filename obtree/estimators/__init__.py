@@ -5,8 +5,9 @@ from obtree.estimators.forest import ObliqueForestClassifier, ObliqueForestRegre
 from obtree.estimators.io import load_model, save_model
 from obtree.estimators.nongreedy import NonGreedyTreeClassifier, NonGreedyTreeRegressor
 from obtree.estimators.nongreedy_forest import NonGreedyForestClassifier, NonGreedyForestRegressor
-from obtree.estimators.tao import TAOTreeClassifier, TAOTreeRegressor, tao_path
+from obtree.estimators.tao import TAOTreeClassifier, TAOTreeRegressor
 from obtree.estimators.tao_forest import TAOForestClassifier, TAOForestRegressor
+from obtree.estimators.tao_path import tao_path
 from obtree.estimators.tree import ObliqueTreeClassifier, ObliqueTreeRegressor
 
 __all__ = [

@@ -1,10 +1,9 @@
-"""Trees by alternating optimisation: TAOTreeClassifier, TAOTreeRegressor and tao_path."""
+"""Trees by alternating optimisation: TAOTreeClassifier and TAOTreeRegressor."""
 
 import dataclasses
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import clone
 
 from obtree.core.names import show
 from obtree.estimators.optimised import BaseOptimised, BaseOptimisedTree
@@ -19,12 +18,21 @@ from obtree.splitter.registry import resolve_splitter
 RANDOM = "random"
 AUTO = "auto"
 
+#: From so many rows a feature on, a tree of many features starts from random planes.
+RANDOM_START_ROWS = 20
+
+#: Of a complete tree of random planes.
+MAX_RANDOM_DEPTH = 24
+
 
 class BaseTAO(BaseOptimised):
     """What TAO trees and forests share."""
 
     _own_starts = (RANDOM,)
     _other_starts = (RANDOM, AUTO)
+
+    #: What grows the starts of ``init="auto"``, unless features are many.
+    _auto_splitter = "axis"
 
     def _make_starter(self):
         """Return the greedy estimator that checks the data and grows the start."""
@@ -48,7 +56,7 @@ class BaseTAO(BaseOptimised):
     def _plan(self, X, y, sample_weight):
         """Let the starter check the data; choose how small the leaves of the start may be."""
         plan = super()._plan(X, y, sample_weight)
-        if self._chooses_start() and self.n_features_in_ > MAX_NEWTON_FEATURES:
+        if self._is_auto() and self.n_features_in_ > MAX_NEWTON_FEATURES:
             plan = dataclasses.replace(plan, splitter=resolve_splitter("axis"))
         if not isinstance(self.min_samples_leaf, str):
             return plan
@@ -77,13 +85,17 @@ class BaseTAO(BaseOptimised):
             n_values = int(plan.target.n_classes[0])
         return n_splits + (n_splits + len(starts)) * n_values
 
-    def _chooses_start(self):
+    def _is_auto(self):
         """Return whether the data say what trees start from."""
         return isinstance(self.init, str) and self.init == AUTO
 
+    def _starts_at_random(self, n_rows):
+        """Return whether trees start from random planes, with so many rows to learn from."""
+        return isinstance(self.init, str) and self.init == RANDOM
+
     def _check_init(self):
         """Return ``init`` as what the starter's ``splitter`` may be."""
-        return "random_oblique" if self._chooses_start() else super()._check_init()
+        return self._auto_splitter if self._is_auto() else super()._check_init()
 
     def _choose_leaf_size(self, n_rows):
         """Return the rows that a leaf needs before planes of all features are fitted to it."""
@@ -95,26 +107,27 @@ class BaseTAO(BaseOptimised):
 
     def _start_trees(self, plan, seeds):
         """Return one tree to start from for each seed, or None for a random one."""
-        starts = super()._start_trees(plan, seeds)
-        if starts[0] is not None or sp.issparse(plan.X) or plan.X.dtype.kind != "f":
-            return starts
+        if not self._starts_at_random(plan.n_rows):
+            return super()._start_trees(plan, seeds)
+        if sp.issparse(plan.X) or plan.X.dtype.kind != "f":
+            return [None] * len(seeds)
         if not np.isnan(plan.X).any(axis=0).all():
-            return starts
+            return [None] * len(seeds)
         # Random planes need a column that no row lacks; axis splits do not.
         return plan.grow(seeds, n_threads=self._count_threads(), verbose=int(self.verbose))
 
     def _make_optimiser(self, problem):
         """Return the optimiser that the parameters describe."""
         shape = {}
-        if isinstance(self.init, str) and self.init == RANDOM:
-            if getattr(self, "min_weight_fraction_leaf", 0.0) > 0.0:
+        if self._starts_at_random(problem.n_train):
+            if self.min_weight_fraction_leaf > 0.0:
                 raise ValueError(
                     f"min_weight_fraction_leaf={show(self.min_weight_fraction_leaf)} cannot be "
                     "combined with init='random'; expected 0.0"
                 )
             if self.max_depth is None:
                 raise ValueError("init='random' needs max_depth, got None; expected an int")
-            shape["max_depth"] = check_integer("max_depth", self.max_depth, 1, 24)
+            shape["max_depth"] = check_integer("max_depth", self.max_depth, 1, MAX_RANDOM_DEPTH)
             size = self.min_samples_leaf
             if isinstance(size, str):
                 size = self._choose_leaf_size(problem.n_train)
@@ -140,10 +153,12 @@ class TAOTreeClassifier(ClassificationTask, BaseTAO, BaseOptimisedTree):
 
     Parameters
     ----------
-    init : str, Splitter, fitted tree or forest, or Tree, default="random"
+    init : str, Splitter, fitted tree or forest, or Tree, default="auto"
         What the tree starts from: "random" for a complete tree of random
         planes through the medians of their rows, the splitter that grows a tree greedily, or a
-        tree that is there already.
+        tree that is there already. "auto" is "axis", or "random" if there are more than 128
+        features and at least 20 times as many rows, `max_depth` is at most 24, and
+        `min_weight_fraction_leaf` is 0.
     leaf : {"constant", "linear"}, default="constant"
         What a leaf predicts: its heaviest class, or the class of the largest of several linear
         scores.
@@ -155,6 +170,8 @@ class TAOTreeClassifier(ClassificationTask, BaseTAO, BaseOptimisedTree):
         of the root of the number of features, or a quarter of their number for linear leaves, if
         there are a hundred times as many rows. Leaves may become smaller while the tree is
         optimised; those that lose all rows are pruned.
+    min_weight_fraction_leaf : float, default=0.0
+        Fraction of the total weight each leaf of a start that is grown needs.
     max_features : int, float, {"sqrt", "log2"} or None, default=None
         Candidates per node of a start that is grown.
     l1 : float, default=0.01
@@ -215,10 +232,11 @@ class TAOTreeClassifier(ClassificationTask, BaseTAO, BaseOptimisedTree):
     def __init__(
         self,
         *,
-        init="random",
+        init="auto",
         leaf="constant",
         max_depth=8,
         min_samples_leaf=1,
+        min_weight_fraction_leaf=0.0,
         max_features=None,
         l1=0.01,
         n_iter=6,
@@ -234,6 +252,7 @@ class TAOTreeClassifier(ClassificationTask, BaseTAO, BaseOptimisedTree):
         self.leaf = leaf
         self.max_depth = max_depth
         self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.max_features = max_features
         self.l1 = l1
         self.n_iter = n_iter
@@ -244,6 +263,20 @@ class TAOTreeClassifier(ClassificationTask, BaseTAO, BaseOptimisedTree):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+
+    def _starts_at_random(self, n_rows):
+        """Return whether trees start from random planes, with so many rows to learn from."""
+        if not self._is_auto():
+            return super()._starts_at_random(n_rows)
+        # Random planes are only worth their freedom where rows are many: a greedy start is
+        # better on nearly all tables with fewer rows or features.
+        return (
+            self.n_features_in_ > MAX_NEWTON_FEATURES
+            and n_rows >= RANDOM_START_ROWS * self.n_features_in_
+            and self.max_depth is not None
+            and self.max_depth <= MAX_RANDOM_DEPTH
+            and self.min_weight_fraction_leaf == 0.0
+        )
 
 
 class TAOTreeRegressor(RegressionTask, BaseTAO, BaseOptimisedTree):
@@ -268,6 +301,8 @@ class TAOTreeRegressor(RegressionTask, BaseTAO, BaseOptimisedTree):
         of the root of the number of features, or a quarter of their number for linear leaves, if
         there are a hundred times as many rows. Leaves may become smaller while the tree is
         optimised; those that lose all rows are pruned.
+    min_weight_fraction_leaf : float, default=0.0
+        Fraction of the total weight each leaf of a start that is grown needs.
     max_features : int, float, {"sqrt", "log2"} or None, default=None
         Candidates per node of a start that is grown.
     l1 : float, default=0.01
@@ -329,6 +364,7 @@ class TAOTreeRegressor(RegressionTask, BaseTAO, BaseOptimisedTree):
         leaf="constant",
         max_depth=8,
         min_samples_leaf=5,
+        min_weight_fraction_leaf=0.0,
         max_features=None,
         l1=0.01,
         ridge=1.0,
@@ -344,6 +380,7 @@ class TAOTreeRegressor(RegressionTask, BaseTAO, BaseOptimisedTree):
         self.leaf = leaf
         self.max_depth = max_depth
         self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.max_features = max_features
         self.l1 = l1
         self.ridge = ridge
@@ -354,46 +391,3 @@ class TAOTreeRegressor(RegressionTask, BaseTAO, BaseOptimisedTree):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
-
-
-def tao_path(estimator, X, y, l1s, sample_weight=None):
-    """Fit trees or forests under penalties of growing size, each starting from the one before.
-
-    Parameters
-    ----------
-    estimator : TAOTreeClassifier, TAOTreeRegressor, TAOForestClassifier or TAOForestRegressor
-        Unfitted; its ``init`` is the start of the first fit.
-    X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        Features.
-    y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-        Target.
-    l1s : array-like of float
-        Penalties, in any order.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the rows.
-
-    Returns
-    -------
-    models : list
-        One fitted estimator for each penalty, the smallest penalty first.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from obtree import TAOTreeClassifier, tao_path
-    >>> X, y = load_iris(return_X_y=True)
-    >>> models = tao_path(TAOTreeClassifier(max_depth=3, random_state=0), X, y, [1.0, 0.1])
-    >>> [model.l1 for model in models]
-    [0.1, 1.0]
-    """
-    if not isinstance(estimator, BaseTAO):
-        raise TypeError(f"estimator must be a TAO tree or forest, got {show(estimator)}")
-    models = []
-    for l1 in sorted(float(value) for value in l1s):
-        model = clone(estimator).set_params(l1=l1)
-        if models:
-            model.init = models[-1]
-        models.append(model.fit(X, y, sample_weight))
-    for model in models:
-        model.init = estimator.init
-    return models

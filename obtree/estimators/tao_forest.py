@@ -11,6 +11,8 @@ from obtree.estimators.tree import ObliqueTreeClassifier, ObliqueTreeRegressor
 class BaseTAOForest(BaseTAO, BaseOptimisedForest):
     """A forest of TAO trees, whatever the task."""
 
+    _auto_splitter = "random_oblique"
+
     def _count_draws(self, plan):
         """Return how many rows are drawn for the start of each tree."""
         if not check_flag("bootstrap", self.bootstrap):

@@ -5,7 +5,8 @@ import pickle
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.datasets import load_diabetes, load_iris
+from sklearn.datasets import load_diabetes, load_iris, load_wine
+from sklearn.model_selection import StratifiedKFold, cross_val_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from obtree import (
@@ -19,7 +20,8 @@ from obtree import (
 
 CLASSIFIERS = [
     TAOTreeClassifier(max_depth=3, random_state=0),
-    TAOTreeClassifier(leaf="linear", max_depth=2, random_state=0),
+    TAOTreeClassifier(init="random", max_depth=3, random_state=0),
+    TAOTreeClassifier(init="random", leaf="linear", max_depth=2, random_state=0),
     TAOForestClassifier(3, random_state=0),
 ]
 REGRESSORS = [
@@ -34,9 +36,12 @@ def list_expected_failures(estimator):
     checks = [f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse")]
     if hasattr(estimator, "n_estimators"):
         return dict.fromkeys(checks, "a bootstrap draws rows, not weights")
+    failures = {}
+    if estimator.init == "random":
+        failures["check_class_weight_classifiers"] = "random planes have no least weight of leaves"
     if hasattr(estimator, "class_weight") and estimator.leaf == "linear":
-        return dict.fromkeys(checks, "small batches hold rows, not weights")
-    return {}
+        failures |= dict.fromkeys(checks, "small batches hold rows, not weights")
+    return failures
 
 
 @parametrize_with_checks(CLASSIFIERS + REGRESSORS, expected_failed_checks=list_expected_failures)
@@ -86,7 +91,7 @@ def test_starts():
         model = TAOTreeClassifier(init=init, max_depth=3, random_state=0).fit(X, y)
         assert model.score(X, y) > 0.95
     with pytest.raises(ValueError, match="needs max_depth"):
-        TAOTreeClassifier(max_depth=None).fit(X, y)
+        TAOTreeClassifier(init="random", max_depth=None).fit(X, y)
     with pytest.raises(ValueError, match="unknown init"):
         TAOTreeClassifier(init="nonsense").fit(X, y)
 
@@ -100,7 +105,8 @@ def test_many_features(leaf, shift):
     X[:, 5] = 3
     latent = X[:, :70].mean(axis=1) - X[:, 70:].mean(axis=1)
     y = np.digitize(latent, np.quantile(latent, [0.3, 0.7]))
-    model = TAOTreeClassifier(max_depth=4, leaf=leaf, random_state=0).fit(X + shift, y)
+    model = TAOTreeClassifier(init="random", max_depth=4, leaf=leaf, random_state=0)
+    model.fit(X + shift, y)
     assert (np.diff(model.objective_) <= 0).all()
     assert model.objective_[-1] < 0.8 * model.objective_[0]
     tree = model.tree_
@@ -149,6 +155,43 @@ def test_start_by_features():
         chosen = TAOForestClassifier(2, n_iter=1, random_state=0).fit(X, y)
         given = TAOForestClassifier(2, n_iter=1, init=init, random_state=0).fit(X, y)
         np.testing.assert_array_equal(chosen.predict_proba(X), given.predict_proba(X))
+
+
+@pytest.mark.parametrize(
+    ("n_features", "n_rows", "max_depth", "init"),
+    [
+        (128, 2600, 2, "axis"),
+        (129, 2579, 2, "axis"),
+        (129, 2580, 2, "random"),
+        (129, 2580, 25, "axis"),
+        (129, 2580, None, "axis"),
+    ],
+)
+def test_start_of_a_tree_by_rows_and_features(n_features, n_rows, max_depth, init):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n_rows, n_features)).astype(np.float32)
+    y = (X[:, 0] + X[:, 1] > 0).astype(int)
+    small = TAOTreeClassifier(n_iter=1, max_depth=max_depth, random_state=0)
+    chosen = clone(small).fit(X, y)
+    given = clone(small).set_params(init=init).fit(X, y)
+    np.testing.assert_array_equal(chosen.predict_proba(X), given.predict_proba(X))
+    assert chosen.init == "auto"
+    if init == "random":
+        # Rows that are set aside are not learnt from; random planes have no least weight.
+        for change in ({"n_iter_no_change": 1}, {"min_weight_fraction_leaf": 0.01}):
+            chosen = clone(small).set_params(**change).fit(X, y)
+            given = clone(small).set_params(init="axis", **change).fit(X, y)
+            np.testing.assert_array_equal(chosen.predict_proba(X), given.predict_proba(X))
+
+
+@pytest.mark.parametrize(("load", "least"), [(load_wine, 0.87), (load_iris, 0.93)])
+def test_a_tree_learns_small_tables(load, least):
+    X, y = load(return_X_y=True)
+    scores = []
+    for seed in range(3):
+        folds = StratifiedKFold(5, shuffle=True, random_state=seed)
+        scores.extend(cross_val_score(TAOTreeClassifier(random_state=seed), X, y, cv=folds))
+    assert np.mean(scores) > least
 
 
 def test_early_stopping():
