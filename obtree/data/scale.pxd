@@ -19,3 +19,6 @@ cdef int measure_scales(const DataView* view, const w_t* weight, double* scale,
 # OUT variance (n_features) of the values that are not missing; weight as above.
 cdef int measure_variances(const DataView* view, const w_t* weight, double* variance,
                            Workspace workspace) except -1
+
+# Whether features are in different units, by their spans and variances (n).
+cdef bint judge_units(const double* span, const double* variance, idx_t n) noexcept nogil

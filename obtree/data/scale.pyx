@@ -3,15 +3,26 @@
 Spans and scales are those of distinct values, and not of all of them, because a pixel that is
 mostly zero is no smaller than another one. Being powers of two, scales add no rounding: whole
 numbers divided by them can be added exactly.
+
+Here it is also judged whether features are in different units: whether spans, as units, would
+change what features account for. What is in common units, such as the pixels of an image, is
+better left as it is, for features that hardly vary have little to say.
 """
 
-from libc.math cimport frexp, ldexp
+import numpy as np
+
+from libc.math cimport frexp, ldexp, log
 from libc.stdint cimport uint8_t, uint32_t
 from libc.string cimport memset
 
 from obtree.core.memory cimport Workspace
 from obtree.core.types cimport X_t, idx_t, w_t
-from obtree.data.dataset cimport ColumnView, DataView, stored_code
+from obtree.data.dataset cimport ColumnView, DataView, Dataset, stored_code
+
+cdef enum:
+    BLOCK_CELLS = 1 << 24     # of X that are ranked at a time
+
+cdef double UNIT_DISTANCE = 0.15  # of shares of the spread, beyond which units differ
 
 
 cdef int measure_scales(const DataView* view, const w_t* weight, double* scale,
@@ -187,3 +198,55 @@ cdef void add_column(const DataView* view, idx_t j, const w_t* weight,
             add_value(moments, value_of_rank(view, j, code), here)
     if implied > 0.0:
         add_value(moments, 0.0, implied)
+
+
+cdef double measure_distance(const double* span, const double* variance, idx_t n) noexcept nogil:
+    """How far shares of the spread in units of spans are from the plain ones.
+
+    This is their relative entropy. It is large where even a few columns that are drowned
+    by others would come up, and small where columns that come up have little to show.
+    """
+    cdef double plain = 0.0, united = 0.0, distance = 0.0, here
+    cdef idx_t j
+    for j in range(n):
+        plain += variance[j]
+        united += variance[j] / (span[j] * span[j])
+    for j in range(n):
+        if variance[j] > 0.0:
+            here = 1.0 / (span[j] * span[j])
+            distance += variance[j] * here / united * log(here * (plain / united))
+    return distance
+
+
+cdef bint judge_units(const double* span, const double* variance, idx_t n) noexcept nogil:
+    return measure_distance(span, variance, n) > UNIT_DISTANCE
+
+
+def have_different_units(const X_t[:, ::1] X, const w_t[::1] sample_weight):
+    """Whether features are in different units.
+
+    Parameters
+    ----------
+    X : ndarray of float32, shape (n_samples, n_features)
+        NaN means missing.
+    sample_weight : ndarray of float64, shape (n_samples,)
+        Positive weights of the rows.
+
+    Returns
+    -------
+    bool
+    """
+    cdef Workspace workspace = Workspace()
+    cdef idx_t n = X.shape[1], first = 0, n_here
+    cdef idx_t n_block = max(<idx_t>1, <idx_t>BLOCK_CELLS // X.shape[0])
+    cdef double* span = <double*>workspace.take(n, sizeof(double))
+    cdef double* variance = <double*>workspace.take(n, sizeof(double))
+    cdef Dataset block
+    # Ranks of all columns at once could take as much memory as X does.
+    while first < n:
+        n_here = min(n_block, n - first)
+        block = Dataset(np.asarray(X)[:, first:first + n_here], keep_rows=True)
+        measure_spans(&block.view, &sample_weight[0], span + first, workspace)
+        measure_variances(&block.view, &sample_weight[0], variance + first, workspace)
+        first += n_here
+    return bool(judge_units(span, variance, n))

@@ -4,9 +4,9 @@ Starting from a grown tree, stochastic gradient steps on a bound of the loss (eq
 13 and 14) move the planes of all nodes and the leaves together.
 
 Departures from the paper: rows are centred and scaled (``unit_rows.pyx``), so that one
-radius and one step serve all data; the step falls linearly to a twentieth; after each epoch the
-leaves become what their rows are, and the planes of the epoch with the lowest loss are kept,
-which counts the start only where rows were set aside to judge by.
+radius and one step serve all data, in whatever units; the step falls linearly to a
+twentieth; after each epoch the leaves become what their rows are, and the planes of the epoch
+with the lowest loss are kept, which counts the start only where rows were set aside to judge by.
 """
 
 import numbers
@@ -27,6 +27,7 @@ from obtree.optim.joint_descent cimport JointDescent, StepRule, Targets
 from obtree.optim.unit_rows cimport UnitRows, constant_cell
 
 from obtree.core.names import show, unknown_name
+from obtree.data.scale import have_different_units
 from obtree.optim.finish import finish_nodes
 from obtree.tree.tree import Tree
 
@@ -85,6 +86,7 @@ cdef class NonGreedyOptimiser(Optimiser):
     cdef readonly object inference, stable, nu, learning_rate, momentum, n_epochs
     cdef readonly object batch_size, prune_inactive, n_iter_no_change
     cdef readonly dict n_inactive
+    cdef list _shared             # a problem, and whether its features are in common units
     cdef UnitRows _rows
     cdef Targets _targets
     cdef double _mean_weight
@@ -117,20 +119,26 @@ cdef class NonGreedyOptimiser(Optimiser):
         self.prune_inactive = prune_inactive
         self.n_iter_no_change = n_iter_no_change
         self.n_inactive = {}
+        self._shared = []
 
     def clone(self):
-        """A new optimiser with the same parameters, that reports to the same place."""
+        """A new optimiser with the same parameters, that reports to the same place.
+
+        Clones also share what was found out about the features of a problem.
+        """
         cdef NonGreedyOptimiser other = Optimiser.clone(self)
         other.n_inactive = self.n_inactive
+        other._shared = self._shared
         return other
 
     cdef int bind(self, Problem problem, const volatile int* stop) except -1:
         cdef const float[::1] weights
         cdef const float[:, ::1] numbers_
         Optimiser.bind(self, problem, stop)
+        if not self._shared or self._shared[0] is not problem:
+            self._shared[:] = [problem, self._have_common_units()]
         self._rows = UnitRows()
-        self._rows.measure(problem.X, problem.sample_weight, problem.n_train,
-                           problem.n_classes > 0)
+        self._rows.measure(problem.X, problem.sample_weight, problem.n_train, self._shared[1])
         self._mean_weight = np.mean(problem.sample_weight[:problem.n_train])
         weight = problem.sample_weight / self._mean_weight
         weight = np.ascontiguousarray(weight, dtype=np.float32)
@@ -145,6 +153,14 @@ cdef class NonGreedyOptimiser(Optimiser):
             self._targets.y = &numbers_[0, 0]
             self._kept.append(y)
         return 0
+
+    cdef bint _have_common_units(self) except -1:
+        """Whether columns of classes can be taken as they are, by the rows that are learnt from."""
+        cdef Problem problem = self.problem
+        if problem.n_classes == 0:
+            return False
+        return not have_different_units(problem.X[:problem.n_train],
+                                        problem.sample_weight[:problem.n_train])
 
     cdef object optimise(self, object tree, uint32_t seed, int n_threads):
         cdef Workspace workspace = Workspace()

@@ -20,8 +20,9 @@ cdef class UnitRows:
     cdef object _kept
     cdef object _workspace
 
+    # common_units: one number divides all columns; else each is brought to the same variance.
     cdef int measure(self, const X_t[:, ::1] X, const double[::1] weight, idx_t n_train,
-                     bint is_class) except -1
+                     bint common_units) except -1
 
     # OUT x (n * stride): rows[0..n) scaled; rows NULL: start, start + 1, ...
     cdef void fetch(self, const int32_t* rows, idx_t start, idx_t n, float* x) noexcept nogil

@@ -2,9 +2,10 @@
 
 Columns are centred and divided so that the mean squared length of a row is 1: the radius and
 the step of a descent then mean the same on data of any scale. For classes one number
-divides all columns, which leaves columns that hardly vary as small as they are; for numbers to
-predict each column has its own. Columns that are constant, or that some row lacks, are left
-out. Rows are scaled when they are needed: a copy of all would double the memory.
+divides all columns, which leaves columns that hardly vary as small as they are, unless features
+are in different units; then, and for numbers to predict, each column has its own. Columns that
+are constant, or that some row lacks, are left out. Rows are scaled when they are needed: a copy
+of all would double the memory.
 """
 
 from libc.math cimport sqrt
@@ -23,7 +24,7 @@ cdef class UnitRows:
     """Scales the rows of X; see the file's head."""
 
     cdef int measure(self, const X_t[:, ::1] X, const double[::1] weight, idx_t n_train,
-                     bint is_class) except -1:
+                     bint common_units) except -1:
         cdef idx_t n_rows = X.shape[0], p = X.shape[1]
         cdef idx_t j, k
         cdef double total = 0.0, spread = 0.0, mean, here
@@ -74,7 +75,7 @@ cdef class UnitRows:
                 spread += here
                 self.n_used += 1
             for k in range(self.n_used):
-                if not is_class:
+                if not common_units:
                     spread = squares[k] * self.n_used
                 self.scale[k] = <float>(1.0 / sqrt(spread))
         self.stride = (self.n_used + 1 + LANES - 1) // LANES * LANES

@@ -45,7 +45,7 @@ cdef class StumpNode:
     cdef const row_t* _rows           # (n) those of the task, or _sample
     cdef row_t* _sample
     cdef double _weight
-    cdef double _unit                 # what one row weighs
+    cdef double _row_weight           # what one row weighs
     cdef feature_t* _complete
     cdef uint32_t* _ranks
     cdef X_t* _block
@@ -60,14 +60,15 @@ cdef class StumpNode:
     cdef int32_t* _place
     cdef int32_t* _known
     # Classes only.
-    cdef double* _span                # (n_features)
+    cdef double* _unit                # (n_features) spans, or deviations of a tree by itself
     cdef bint _units_differ           # between the features
-    cdef bint _in_spans               # whether the node's columns are in units of their spans
+    cdef bint _alone                  # whether every node takes its columns in these units then
+    cdef bint _in_units               # whether the node's columns are
 
-    # IN given_weight: as in SplitSettings.
+    # IN given_weight: as in SplitSettings. `alone`: the tree is no part of a forest.
     cdef int bind(self, const DataView* view, Criterion criterion, const w_t* given_weight,
                   Workspace workspace, idx_t batch_size, idx_t max_rows,
-                  idx_t max_columns) except -1
+                  idx_t max_columns, bint alone) except -1
     # Whether the node has columns to work with; `used` and what follows it are then known.
     # The column `kept` is looked at in any case, unless values are missing.
     cdef bint measure(self, const NodeTask* task, feature_t kept, RandState* rng) noexcept nogil

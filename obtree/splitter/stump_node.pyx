@@ -10,9 +10,10 @@ proportional to a column's deviation, and columns are divided by that root. Colu
 constant in the node, or that one of its rows lacks, are left out. Numbers to predict are
 standardised in the node.
 
-Features may come in different units, in grams and in miles. If spans (``data/scale.pyx``), as
-units, would change what columns account for, nodes of classes take their columns in these units
-or as they are, at random: neither is right for all data, and forests of both are better.
+Features may come in different units, in grams and in miles (``data/scale.pyx`` judges). Nodes of
+classes then take their columns in units of their spans or as they are, at random: neither is right
+for all data, and forests of both are better. A tree that stands by itself takes them in units of
+their deviations, so that it does not matter in which ones they come.
 
 A node may be looked at through some of its columns, and some of its rows, drawn at random:
 other ones in each tree, which makes the trees of a forest differ. Rows are shuffled once and
@@ -20,7 +21,7 @@ then taken in batches. Up to some megabytes are kept centred; the batches of lar
 centred when they are taken.
 """
 
-from libc.math cimport log, sqrt
+from libc.math cimport sqrt
 from libc.stdint cimport int32_t, uint32_t
 from libc.string cimport memcpy, memset
 
@@ -31,7 +32,7 @@ from obtree.core.types cimport X_t, feature_t, idx_t, row_t, w_t
 from obtree.criterion.base cimport Criterion
 from obtree.data.dataset cimport DataView
 from obtree.data.node_rows cimport copy_rows, find_complete
-from obtree.data.scale cimport measure_spans, measure_variances
+from obtree.data.scale cimport judge_units, measure_spans, measure_variances
 from obtree.data.weight_unit cimport find_unit
 from obtree.splitter.base cimport NodeTask
 from obtree.splitter.stump cimport Batch
@@ -43,28 +44,9 @@ cdef enum:
     MIN_COLUMNS = 16          # that are never divided
     SPARSE_LIMIT = 536870912  # cells: 2 GiB
 
-cdef double UNIT_DISTANCE = 0.15  # of shares of the spread, beyond which units differ
 cdef double LEAST_SPREAD = 0.01   # of a column's variance, in means of them
 cdef double MAX_NU = 100.0
 cdef double MIN_NU = 20.0         # of nodes that are not wide
-
-
-cdef double measure_distance(const double* span, const double* variance, idx_t n) noexcept nogil:
-    """How far shares of the spread in units of spans are from the plain ones.
-
-    This is their relative entropy. It is large where even a few columns that are drowned
-    by others would come up, and small where columns that come up have little to show.
-    """
-    cdef double plain = 0.0, united = 0.0, distance = 0.0, here
-    cdef idx_t j
-    for j in range(n):
-        plain += variance[j]
-        united += variance[j] / (span[j] * span[j])
-    for j in range(n):
-        if variance[j] > 0.0:
-            here = 1.0 / (span[j] * span[j])
-            distance += variance[j] * here / united * log(here * (plain / united))
-    return distance
 
 
 cdef class StumpNode:
@@ -72,8 +54,8 @@ cdef class StumpNode:
 
     cdef int bind(self, const DataView* view, Criterion criterion, const w_t* given_weight,
                   Workspace workspace, idx_t batch_size, idx_t max_rows,
-                  idx_t max_columns) except -1:
-        cdef idx_t n = min(view.n_samples, max_rows), n_features = view.n_features
+                  idx_t max_columns, bint alone) except -1:
+        cdef idx_t n = min(view.n_samples, max_rows), n_features = view.n_features, j
         cdef const int32_t[:, ::1] codes
         cdef const double[:, ::1] targets
         self.view = view
@@ -122,14 +104,16 @@ cdef class StumpNode:
         self._place = <int32_t*>workspace.take(n, sizeof(int32_t))
         self._known = <int32_t*>workspace.take(self.max_slots, sizeof(int32_t))
         if self.is_class:
-            self._span = <double*>workspace.take(n_features, sizeof(double))
-            measure_spans(view, given_weight, self._span, workspace)
+            self._unit = <double*>workspace.take(n_features, sizeof(double))
+            measure_spans(view, given_weight, self._unit, workspace)
             measure_variances(view, given_weight, self._sums, workspace)
-            self._units_differ = (
-                measure_distance(self._span, self._sums, n_features) > UNIT_DISTANCE
-            )
-        self._in_spans = False
-        self._unit = find_unit(given_weight, view.n_samples)
+            self._units_differ = judge_units(self._unit, self._sums, n_features)
+            self._alone = alone
+            if alone:
+                for j in range(n_features):
+                    self._unit[j] = sqrt(self._sums[j]) if self._sums[j] > 0.0 else 1.0
+        self._in_units = False
+        self._row_weight = find_unit(given_weight, view.n_samples)
         return 0
 
     cdef void _draw_rows(self, const NodeTask* task, RandState* rng) noexcept nogil:
@@ -214,14 +198,14 @@ cdef class StumpNode:
         return True
 
     cdef void _choose_units(self, RandState* rng) noexcept nogil:
-        """Bring the columns' variances to units of their spans, or leave them as they are."""
-        cdef double span
+        """Bring the columns' variances to one unit, or leave them as they are."""
+        cdef double unit
         cdef idx_t k
-        self._in_spans = self._units_differ and bounded(rng, 2) == 1
-        if self._in_spans:
+        self._in_units = self._units_differ and (self._alone or bounded(rng, 2) == 1)
+        if self._in_units:
             for k in range(self.n_used):
-                span = self._span[self.used[k]]
-                self._sums[k] /= span * span
+                unit = self._unit[self.used[k]]
+                self._sums[k] /= unit * unit
 
     cdef void _find_scales(self, double mean) noexcept nogil:
         """What multiplies each column; `mean` is that of the columns' variances."""
@@ -236,8 +220,8 @@ cdef class StumpNode:
                 factor[k] = 1.0 / sqrt(self._sums[k])
             length += self._sums[k] * factor[k] * factor[k]
         for k in range(self.n_used):
-            if self._in_spans:
-                factor[k] /= self._span[self.used[k]]
+            if self._in_units:
+                factor[k] /= self._unit[self.used[k]]
             self.scale[k] = <float>(factor[k] / sqrt(length))
 
     cdef bint is_cube(self) noexcept nogil:
@@ -259,7 +243,7 @@ cdef class StumpNode:
         if self.n > batch_size:
             self._shuffle(rng)
         for p in range(self.n):
-            self._weights[p] = <float>(task.weight[self._rows[self._order[p]]] / self._unit)
+            self._weights[p] = <float>(task.weight[self._rows[self._order[p]]] / self._row_weight)
         if self.is_class:
             self._load_classes()
         else:

@@ -221,7 +221,7 @@ def descend(Dataset dataset, Criterion criterion, weight, *, idx_t column, doubl
     cdef idx_t p, k
     seed_state(&rng, seed, 0)
     node.bind(&dataset.view, criterion, NULL, workspace, max_batch, dataset.n_samples,
-              dataset.n_features)
+              dataset.n_features, False)
     stumps.take_stump(&stump, workspace, node.max_stride, node.max_slots, max_batch)
     descent.bind(workspace, node.max_stride, node.max_slots)
     descent.trace = &trace[0]
@@ -270,7 +270,7 @@ def find_nu(Dataset dataset, Criterion criterion):
     cdef RandState rng
     seed_state(&rng, 0, 0)
     node.bind(&dataset.view, criterion, NULL, workspace, dataset.n_samples, dataset.n_samples,
-              dataset.n_features)
+              dataset.n_features, False)
     task.rows = &rows[0]
     task.n = rows.shape[0]
     task.weight = &weights[0]
