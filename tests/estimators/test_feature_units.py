@@ -21,14 +21,19 @@ from obtree import (
 )
 from obtree.data.scale import have_different_units
 
+# All but "two_probe", which compares features as they are.
 CLASSIFIERS = {
     "axis": ObliqueTreeClassifier(),
+    "axis_random": ObliqueTreeClassifier(splitter="axis_random"),
     "random_oblique": ObliqueTreeClassifier(splitter="random_oblique"),
+    "conic": ObliqueTreeClassifier(splitter="conic"),
+    "oc1": ObliqueTreeClassifier(splitter="oc1"),
     "discriminant": ObliqueTreeClassifier(splitter="discriminant"),
     "co2": ObliqueTreeClassifier(splitter="co2"),
     "nongreedy": NonGreedyTreeClassifier(n_epochs=4),
     "tao": TAOTreeClassifier(),
     "tao, linear": TAOTreeClassifier(leaf="linear", max_depth=3),
+    "linear leaves": ObliqueTreeClassifier(leaf="linear", max_depth=3),
     "disjunctive": DisjunctiveTreeClassifier(n_epochs=4),
 }
 REGRESSORS = {
