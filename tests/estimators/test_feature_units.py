@@ -33,7 +33,7 @@ CLASSIFIERS = {
     "nongreedy": NonGreedyTreeClassifier(n_epochs=4),
     "tao": TAOTreeClassifier(),
     "tao, linear": TAOTreeClassifier(leaf="linear", max_depth=3),
-    "linear leaves": ObliqueTreeClassifier(leaf="linear", max_depth=3),
+    "linear leaves": ObliqueTreeClassifier(leaf="linear", max_depth=1),
     "disjunctive": DisjunctiveTreeClassifier(n_epochs=4),
 }
 REGRESSORS = {
