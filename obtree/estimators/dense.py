@@ -13,6 +13,9 @@ from obtree.core.available import find_available_memory
 from obtree.optim.normal_form import NormalForm
 from obtree.tree.tree import FIELDS, OPTIONAL_FIELDS, Tree
 
+#: Part of the memory that may be taken: scratch, and other programs, need some as well.
+USABLE_SHARE = 0.75
+
 #: Bytes that may be taken when nobody knows how much memory there is.
 UNKNOWN_MEMORY = 2**34
 
@@ -112,9 +115,11 @@ def check_memory(name, X, n_columns, bytes_of_cell, n_planes=0):
     needed = n_columns * (X.shape[0] * bytes_of_cell + n_planes * BYTES_OF_WEIGHT)
     available = find_available_memory()
     known = available is not None
-    if needed <= (available if known else UNKNOWN_MEMORY):
+    if needed <= (USABLE_SHARE * available if known else UNKNOWN_MEMORY):
         return
-    there = f"{available / 1e9:.3g} GB are available" if known else "it is not known to be there"
+    there = "it is not known to be there"
+    if known:
+        there = f"{USABLE_SHARE:.0%} of the {available / 1e9:.3g} GB that are available can be had"
     raise MemoryError(
         f"{name} reads rows in full, and X is sparse: {X.shape[0]} x {n_columns} values need "
         f"{needed / 1e9:.3g} GB of memory, and {there}; expected fewer columns "

@@ -122,10 +122,10 @@ def test_features_without_memory_are_refused_before_any_is_taken(model, rows, mo
     def fail(*args, **kwargs):
         raise AssertionError("something was grown or made dense")
 
-    monkeypatch.setattr(dense, "find_available_memory", lambda: 9000)
+    monkeypatch.setattr(dense, "find_available_memory", lambda: 12_000)
     monkeypatch.setattr(optimised, "make_dense", fail)
     monkeypatch.setattr(type(model), "_start_trees", fail)
-    expected = r"300 x 8 values need 9\.6e-06 GB.*9e-06 GB are available"
+    expected = r"300 x 8 values need 9\.6e-06 GB.*75% of the 1\.2e-05 GB that are available"
     with pytest.raises(MemoryError, match=expected) as error:
         model.fit(sp.csr_matrix(X), y)
     assert type(model).__name__ in str(error.value)
@@ -136,9 +136,16 @@ def test_features_without_memory_are_refused_before_any_is_taken(model, rows, mo
 
 def test_models_need_memory_too(model, rows, monkeypatch):
     X, y = rows
-    monkeypatch.setattr(dense, "find_available_memory", lambda: 4 * 300 * 8)
+    # Enough for the rows alone.
+    monkeypatch.setattr(dense, "find_available_memory", lambda: 4 * 300 * 8 / dense.USABLE_SHARE)
+    grown = []
+    start = type(model)._start_trees
+    monkeypatch.setattr(
+        type(model), "_start_trees", lambda *args: grown.append(start(*args)) or grown[-1]
+    )
     with pytest.raises(MemoryError, match="300 x 8 values need"):
         model.fit(sp.csr_matrix(X), y)
+    assert len(grown) == 1
 
 
 def test_where_there_is_memory_nothing_is_refused(model, rows, monkeypatch):
