@@ -26,7 +26,7 @@ ALLOWED = {
     "data": {"core"},
     "criterion": {"core", "data"},
     "splitter": {"core", "data", "criterion"},
-    "tree": {"core", "data.hyperplane"},
+    "tree": {"core", "data.hyperplane", "data.offset"},
     "builder": {"core", "data", "criterion", "splitter", "tree"},
     "optim": {"core", "data", "criterion", "tree"},
 }

@@ -175,6 +175,7 @@ def collapse_links(tree, double ccp_alpha):
 
 def cut_branches(tree, collapsed):
     """A copy of the tree in which the collapsed nodes are leaves."""
+    offset, tree = tree.feature_offset, tree.shifted
     # A node is kept when none of its ancestors is collapsed; each round looks twice as far.
     ancestor = find_parents(tree.children_left, tree.children_right)
     is_cut = collapsed[ancestor]
@@ -212,6 +213,7 @@ def cut_branches(tree, collapsed):
         n_node_samples=tree.n_node_samples[kept],
         weighted_n_node_samples=tree.weighted_n_node_samples[kept],
         value=tree.value[kept],
+        feature_offset=offset,
         **optional,
     )
 

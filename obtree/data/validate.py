@@ -10,8 +10,9 @@ compiled routine sees it. What comes out is safe to index without checks:
 * weights are finite, non-negative float64 with a positive sum.
 
 Features are float32 throughout obtree: float64 and wide integer columns are
-rounded once, here. Narrow integers are exact in float32 and stay as they are,
-so that a table of bytes does not grow fourfold.
+rounded once, here, after a constant has been subtracted from those that would
+lose by it (see `precision`). Narrow integers are exact in float32 and stay as
+they are, so that a table of bytes does not grow fourfold.
 
 Only scikit-learn's public validation functions are used.
 """
@@ -33,13 +34,24 @@ from obtree.data.cells import (
     read_cells,
     read_values,
 )
+from obtree.data.offset import shift_features
+from obtree.data.precision import can_lose, find_losses, find_offset
 
 # Row and column numbers are stored as signed 32-bit integers, and one more
 # than the largest must be representable as well.
 MAX_SIZE = 2**31 - 2
 
-# Kept as they are at fit; the first one is what everything else becomes.
+# Kept as they are at fit.
 FIT_DTYPES = (np.float32, np.uint8, np.int8, np.uint16, np.int16, np.bool_)
+
+# Checked as they are, and then rounded; the first one is what everything else becomes.
+WIDE_DTYPES = (
+    *(np.float64, np.longdouble, np.int64, np.uint64, np.int32, np.uint32),
+    *(np.float16, *FIT_DTYPES),
+)
+
+#: Columns that a warning names.
+N_NAMED = 5
 
 #: Types that prediction reads as they are: whole numbers that float32 holds exactly.
 READ_IN_PLACE = (np.dtype(np.uint8), np.dtype(np.int16))
@@ -61,19 +73,58 @@ def validate_fit_features(estimator, X):
     Returns
     -------
     X : ndarray, csr_matrix or csc_matrix
-        Typed features; shares memory with the input where no change was needed.
+        Features; shares memory with the input where no change was needed. Sparse ones are
+        float32, dense ones as wide as they were: `round_features` is next.
     """
-    X = _validate_features(
-        estimator,
-        X,
-        reset=True,
-        dtype=np.float32 if sp.issparse(X) else list(FIT_DTYPES),
-        accept_sparse=["csr", "csc"],
+    return _validate_features(
+        estimator, X, reset=True, dtype=list(WIDE_DTYPES), accept_sparse=["csr", "csc"]
     )
-    return X if sp.issparse(X) else _make_contiguous(X)
 
 
-def validate_predict_features(estimator, X):
+def round_features(estimator, X, rows=None, known=()):
+    """Make features of a type that obtree computes with, and say from where they count.
+
+    Parameters
+    ----------
+    estimator : estimator object
+        Has the names of the features, if they have any.
+    X : ndarray, csr_matrix or csc_matrix
+        From `validate_fit_features`.
+    rows : ndarray of int, optional
+        The rows that matter; all by default.
+    known : sequence of one offset, optional
+        The offset of an earlier fit, which is kept.
+
+    Returns
+    -------
+    X : ndarray, csr_matrix or csc_matrix
+        float32, or another type of `FIT_DTYPES`.
+    offset : float64 ndarray of shape (n_features,), or None
+        What has been subtracted from each column; None when nothing was.
+    """
+    if sp.issparse(X):
+        return X, None
+    names = getattr(estimator, "feature_names_in_", None)
+    offset = known[0] if known else None
+    if can_lose(X.dtype):
+        used = X if rows is None else X[rows]
+        if known:
+            losses = find_losses(used, offset)
+        else:
+            offset, losses = find_offset(used)
+        _warn_of_losses(losses, names)
+    if offset is not None:
+        offset.flags.writeable = False
+        X = shift_features(X, offset)
+    elif X.dtype not in FIT_DTYPES:
+        # Overflow becomes infinity here and is reported with its column below.
+        with np.errstate(over="ignore"):
+            X = X.astype(np.float32)
+    _refuse_infinity(X, names)
+    return _make_contiguous(X), offset
+
+
+def validate_predict_features(estimator, X, offset=None):
     """Check features against those seen at fit, for prediction.
 
     Parameters
@@ -82,12 +133,16 @@ def validate_predict_features(estimator, X):
         A fitted estimator; names and number of columns must agree with it.
     X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
         What the user passed to ``predict``.
+    offset : float64 ndarray of shape (n_features,), optional
+        What to subtract from each column before it is rounded.
 
     Returns
     -------
     X : ndarray of float32 in C order, or csr_matrix of float32
-        An array of a type in `READ_IN_PLACE` comes back as it is.
+        An array of a type in `READ_IN_PLACE` comes back as it is if there is no offset.
     """
+    if offset is not None:
+        return _validate_shifted(estimator, X, offset)
     if _is_plain_array(estimator, X):
         # The general checks would take most of the time of predicting one row: 162 us
         # with them and 34 us without, for digits and 100 trees.
@@ -238,7 +293,38 @@ def check_total_weight(weight):
         )
 
 
-def _validate_features(estimator, X, **params):
+def _validate_shifted(estimator, X, offset):
+    """Check features for prediction, and subtract the offset before they are rounded."""
+    if not _is_plain_array(estimator, X):
+        X = _validate_features(
+            estimator, X, reset=False, dtype=list(WIDE_DTYPES), accept_sparse="csr", rounds=False
+        )
+    X = shift_features(X, offset)
+    _refuse_infinity(X, getattr(estimator, "feature_names_in_", None))
+    return X if sp.issparse(X) else np.require(X, requirements=["C", "A"])
+
+
+def _warn_of_losses(losses, names):
+    """Name the columns of which values became equal."""
+    if not losses:
+        return
+    shown = [
+        f"{name_column(loss.column, names)}: {loss.n_left} left of {loss.n_distinct}"
+        for loss in losses[:N_NAMED]
+    ]
+    if len(losses) > len(shown):
+        shown.append(f"and {len(losses) - len(shown)} more columns")
+    warnings.warn(
+        "X is rounded to float32, which makes distinct values equal in "
+        f"{'; '.join(shown)}. If they should be told apart, subtract a constant, or make "
+        "several columns of one, such as the day and the second of the day, or the number "
+        "divided by 2**20 and the remainder",
+        UserWarning,
+        stacklevel=5,  # the caller of fit
+    )
+
+
+def _validate_features(estimator, X, rounds=True, **params):
     """Run scikit-learn's check of X, adding the column to what it complains about."""
     _refuse_oversized(X)
     X = read_cells(X)
@@ -258,8 +344,9 @@ def _validate_features(estimator, X, **params):
     _refuse_oversized(checked)
     names = getattr(estimator, "feature_names_in_", None)
     if sp.issparse(checked):
-        return _validate_sparse(checked, names)
-    _refuse_infinity(checked, names)
+        return _validate_sparse(checked, names, rounds, params["reset"])
+    if checked.dtype in FIT_DTYPES:
+        _refuse_infinity(checked, names)
     return checked
 
 
@@ -326,13 +413,19 @@ def _make_contiguous(X):
     return np.require(X, requirements=["C", "A"])
 
 
-def _validate_sparse(X, names):
+def _validate_sparse(X, names, rounds, warns):
     """Return sparse X in canonical form, leaving the user's matrix as it is."""
     # A new object around the same arrays: SciPy's checks below tidy up in place.
     kind = sp.csr_matrix if X.format == "csr" else sp.csc_matrix
     X = kind((X.data, X.indices, X.indptr), shape=X.shape, copy=False)
     # Indices out of range would be read outside the arrays by compiled code.
     X.check_format(full_check=True)
+    if warns and can_lose(X.dtype):
+        # Zeros are not stored, so that nothing can be subtracted.
+        _warn_of_losses(find_losses(X), names)
+    if rounds and X.dtype != np.float32:
+        with np.errstate(over="ignore"):
+            X = X.astype(np.float32)
     _refuse_infinity(X, names)
     if not X.has_canonical_format:
         X = X.copy()

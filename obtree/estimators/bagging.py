@@ -138,7 +138,8 @@ class BaseObliqueForest(BaseForestModel, BaseOblique):
         with restore_on_error(self):
             self._check_forest_params()
             grown, entropy = self._recall_forest()
-            plan = self._plan_growth(X, y, sample_weight)
+            known_offset = [tree.tree_.feature_offset for tree in grown[:1]]
+            plan = self._plan_growth(X, y, sample_weight, known_offset)
             n_draws = 0
             if self._draws_bootstraps():
                 n_draws = resolve_max_samples(self.max_samples, plan.n_rows)
@@ -248,6 +249,7 @@ class BaseObliqueForest(BaseForestModel, BaseOblique):
             verbose=int(self.verbose),
             stats=stats,
         )
+        trees = [tree.with_offset(plan.offset) for tree in trees]
         return self._wrap_trees(trees, seeds, plan.target.classes, plan.rule.max_features)
 
     def _balances_subsample(self):

@@ -23,6 +23,7 @@ from obtree.criterion.registry import CLASSIFICATION, find_criterion, make_crite
 from obtree.data.dataset import Dataset
 from obtree.data.validate import (
     check_total_weight,
+    round_features,
     validate_fit_features,
     validate_predict_features,
     validate_sample_weight,
@@ -65,6 +66,8 @@ class GrowthPlan:
         Complexity parameter of pruning.
     leaf_l2 : float or None
         Penalty of linear leaves; None when leaves are constant.
+    offset : ndarray of float64 or None
+        What has been subtracted from the columns of X, for trees to subtract as well.
     """
 
     X: object
@@ -76,6 +79,7 @@ class GrowthPlan:
     rule: GrowthRule
     ccp_alpha: float
     leaf_l2: float | None = None
+    offset: np.ndarray | None = None
 
     @property
     def n_rows(self):
@@ -97,6 +101,7 @@ class GrowthPlan:
         Returns
         -------
         trees : list of Tree
+            For features from which `offset` has been subtracted.
         """
         # A row of zero weight is an absent row, in bootstraps as well.
         X = self.X if self.rows is None else self.X[self.rows]
@@ -225,8 +230,9 @@ class BaseModel(MultiOutputMixin, BaseEstimator):
         """Check X and call one method of the packed trees."""
         if not hasattr(self, "_predictor"):  # far quicker than asking scikit-learn
             check_is_fitted(self)
-        X = validate_predict_features(self, X)
-        predictor = self._predictor.get(self._list_trees())
+        trees = self._list_trees()
+        X = validate_predict_features(self, X, trees[0].feature_offset)
+        predictor = self._predictor.get(trees)
         return getattr(predictor, method)(X, n_threads=self._count_threads(), **options)
 
     def __sklearn_tags__(self):
@@ -239,8 +245,11 @@ class BaseModel(MultiOutputMixin, BaseEstimator):
 class BaseOblique(BaseModel):
     """What greedy trees and forests do."""
 
-    def _plan_growth(self, X, y, sample_weight):
-        """Check parameters and data and return a `GrowthPlan`."""
+    def _plan_growth(self, X, y, sample_weight, known_offset=()):
+        """Check parameters and data and return a `GrowthPlan`.
+
+        Trees that are there already pass their offset on, in a sequence of one.
+        """
         find_criterion(self.criterion, self._criteria is CLASSIFICATION)
         splitter = self._make_splitter()
         X = validate_fit_features(self, X)
@@ -254,6 +263,7 @@ class BaseOblique(BaseModel):
         if weight is not None and not weight.all():
             rows = np.flatnonzero(weight)
             weight = weight[rows]
+        X, offset = round_features(self, X, rows, known_offset)
         self._check_grown_target(target, rows)
         monotonic_cst = resolve_monotonic_cst(self, splitter, target.n_outputs, target.n_classes)
         n_rows = X.shape[0] if rows is None else len(rows)
@@ -269,6 +279,7 @@ class BaseOblique(BaseModel):
             ),
             ccp_alpha=check_number("ccp_alpha", self.ccp_alpha, 0.0),
             leaf_l2=resolve_leaf_l2(self, monotonic_cst),
+            offset=offset,
         )
 
     def _make_splitter(self):

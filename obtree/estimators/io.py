@@ -19,6 +19,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from obtree.core.names import show
+from obtree.data.offset import have_same_offset
 from obtree.estimators.archive import read_archive, write_archive
 from obtree.estimators.bagging import BaseForestModel
 from obtree.estimators.base import BaseModel
@@ -212,6 +213,7 @@ def _check_tree(tree, first, n_features, classes):
         tree.n_features != n_features
         or list(tree.n_classes) != n_classes
         or tree.value.shape[1:] != first.value.shape[1:]
+        or not have_same_offset(tree.feature_offset, first.feature_offset)
     ):
         raise ValueError("its trees disagree with each other or with its header")
 
@@ -220,7 +222,8 @@ def _check_form(form, first, n_features, classes):
     """Refuse a disjunctive normal form that does not fit the estimator."""
     if classes is None or [form.n_classes] != [len(found) for found in classes]:
         raise ValueError("its forms and its class labels disagree")
-    if form.n_features != n_features:
+    same_offset = have_same_offset(form.feature_offset, first.feature_offset)
+    if form.n_features != n_features or not same_offset:
         raise ValueError("its forms disagree with its header")
 
 

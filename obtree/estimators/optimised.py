@@ -118,6 +118,7 @@ class BaseOptimised(BaseModel):
         )
         models, objectives = map(list, zip(*results, strict=True))
         models = [widen_model(model, columns, plan.X.shape[1]) for model in models]
+        models = [model.with_offset(plan.offset) for model in models]
         return Refinement(plan, seeds, models, objectives)
 
     def _plan(self, X, y, sample_weight):
@@ -184,6 +185,7 @@ class BaseOptimised(BaseModel):
                 )
         if classes is not None and not all(map(np.array_equal, classes, plan.target.classes)):
             raise ValueError("init was fitted to other class labels than those of y")
+        trees = [tree.shift_to(plan.offset) for tree in trees]
         return trees if len(trees) == n_trees else trees * n_trees
 
     def _pose_problem(self, plan, X, rows, n_train):

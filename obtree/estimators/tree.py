@@ -124,6 +124,7 @@ class BaseObliqueTree(BaseTreeModel, BaseOblique):
             seed = resolve_tree_seed(self.random_state)
             stats = {}
             (tree,) = plan.grow(np.array([seed], dtype=np.uint32), stats=stats)
+            tree = tree.with_offset(plan.offset)
             self._store_tree(tree, plan.target.classes, plan.rule.max_features)
             self.splitter_stats_ = stats
         return self

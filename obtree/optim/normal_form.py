@@ -4,7 +4,8 @@ import numpy as np
 
 from obtree.core.names import show
 
-FORMAT = 1
+# 1: the arrays every form has. 2: an offset of the features as well.
+FORMATS = (1, 2)
 
 # Units and features are counted with 31 bits. No array is as long as there are classes, so
 # that a state could ask for any number of them: every row to predict needs room for all.
@@ -40,6 +41,10 @@ class NormalForm:
     When there are two classes, one root and no leaf of class 0, the value of class 0 is one
     minus that of class 1.
 
+    When `feature_offset` is not None, it is subtracted from the features in float64 before they
+    become float32, and the form keeps the means of these shifted features. The `mean` shown is
+    that of the features as they are.
+
     The arrays are read-only. Make forms with :meth:`from_arrays`, or from untrusted data with
     :func:`form_from_state`.
 
@@ -52,6 +57,8 @@ class NormalForm:
         Weights of the standardised features, and the constant.
     mean, scale : float64 (n_features,)
         Mean and inverse standard deviation of the features; `scale` is 0 for constant ones.
+    feature_offset : float64 (n_features,) or None
+        What is subtracted from each feature first. None when nothing is.
     n_features, n_classes : int
     """
 
@@ -66,13 +73,15 @@ class NormalForm:
         ----------
         n_features, n_classes : int
         **arrays : array-like
-            Every array attribute of the class, by name. Arrays that own their memory and have
-            the right type are kept, not copied, and become read-only.
+            Every array attribute of the class, by name; `feature_offset` may be left out, and
+            `mean` is that of shifted features if it is not. Arrays that own their memory and
+            have the right type are kept, not copied, and become read-only.
 
         Returns
         -------
         NormalForm
         """
+        offset = arrays.pop("feature_offset", None)
         if arrays.keys() != FIELDS.keys():
             wrong = sorted(arrays.keys() ^ FIELDS.keys())
             raise TypeError(f"missing or unexpected arrays: {', '.join(wrong)}")
@@ -83,10 +92,43 @@ class NormalForm:
             array = np.require(arrays[name], dtype=dtype, requirements=["C", "O"])
             array.flags.writeable = False
             setattr(form, name, array)
-        return form
+        form._shifted = form.feature_offset = None
+        if offset is not None:
+            offset = np.require(offset, dtype=np.float64, requirements=["C", "O"])
+            offset.flags.writeable = False
+        return form.with_offset(offset)
 
     def __init__(self):
         raise TypeError("make forms with NormalForm.from_arrays or form_from_state")
+
+    @property
+    def shifted(self):
+        """The form for features from which `feature_offset` has been subtracted."""
+        return self if self._shifted is None else self._shifted
+
+    def with_offset(self, offset):
+        """Let the form subtract numbers from the features before it looks at them.
+
+        Parameters
+        ----------
+        offset : float64 ndarray of shape (n_features,) or None
+            Takes the place of `feature_offset`; the means of shifted features stay.
+
+        Returns
+        -------
+        NormalForm
+            The form itself when nothing is to be subtracted.
+        """
+        plain = self.shifted
+        if offset is None or not offset.any():
+            return plain
+        form = NormalForm.__new__(NormalForm)
+        vars(form).update(vars(plain))
+        form._shifted = plain
+        form.feature_offset = offset
+        form.mean = plain.mean + offset
+        form.mean.flags.writeable = False
+        return form
 
     def __reduce__(self):
         return form_from_state, (form_to_state(self),)
@@ -136,11 +178,15 @@ def form_to_state(form):
     Returns
     -------
     dict
-        ``format``, the counts and the array attributes of `NormalForm`.
+        ``format``, the counts and the array attributes of `NormalForm`, as
+        `NormalForm.from_arrays` takes them.
     """
-    state = {"format": FORMAT}
+    offset, form = form.feature_offset, form.shifted
+    state = {"format": 1}
     state.update((name, getattr(form, name)) for name in COUNTS)
     state.update((name, np.asarray(getattr(form, name))) for name in FIELDS)
+    if offset is not None:
+        state.update(format=2, feature_offset=np.asarray(offset))
     return state
 
 
@@ -163,19 +209,24 @@ def form_from_state(state):
     """
     if not isinstance(state, dict):
         raise ValueError(f"the state of a form must be a dict, got {type(state).__name__}")
-    expected = {"format", *COUNTS, *FIELDS}
+    if "format" not in state:
+        raise ValueError("missing or unexpected fields in a form: format")
+    if not _is_integer(state["format"]) or state["format"] not in FORMATS:
+        raise ValueError(f"format is {show(state['format'])}; this version reads formats {FORMATS}")
+    fields = dict(FIELDS)
+    if state["format"] == 2:
+        fields["feature_offset"] = (np.float64, 1)
+    expected = {"format", *COUNTS, *fields}
     if state.keys() != expected:
         wrong = sorted(str(name) for name in state.keys() ^ expected)
         raise ValueError(f"missing or unexpected fields in a form: {', '.join(wrong)}")
-    if not _is_integer(state["format"]) or state["format"] != FORMAT:
-        raise ValueError(f"format is {show(state['format'])}; this version reads format {FORMAT}")
     for name, most in COUNTS.items():
         if not _is_integer(state[name]) or not 1 <= state[name] <= most:
             raise ValueError(f"{name} is {show(state[name])}; expected an integer in 1..{most}")
-    for name, (dtype, n_dimensions) in FIELDS.items():
+    for name, (dtype, n_dimensions) in fields.items():
         _check_type(name, state[name], dtype, n_dimensions)
     # A private copy in native order: what was checked is what is used.
-    arrays = {name: np.array(state[name], dtype=dtype) for name, (dtype, _) in FIELDS.items()}
+    arrays = {name: np.array(state[name], dtype=dtype) for name, (dtype, _) in fields.items()}
     counts = {name: int(state[name]) for name in COUNTS}
     _check_shapes(arrays, counts["n_features"])
     _check_values(arrays)
@@ -203,17 +254,18 @@ def _check_shapes(arrays, n_features):
         "weight": (n_units, n_features + 1),
         "mean": (n_features,),
         "scale": (n_features,),
+        "feature_offset": (n_features,),
     }
     for name, shape in shapes.items():
-        if arrays[name].shape != shape:
+        if name in arrays and arrays[name].shape != shape:
             raise ValueError(f"{name} has shape {arrays[name].shape}; expected {shape}")
     if len(arrays["root"]) < 1 or len(arrays["root"]) + n_units > MAX_COUNT // 4:
         raise ValueError(f"root has length {len(arrays['root'])}; expected a reasonable number")
 
 
 def _check_values(arrays):
-    for name in ("weight", "mean", "scale"):
-        if not np.isfinite(arrays[name]).all():
+    for name in ("weight", "mean", "scale", "feature_offset"):
+        if name in arrays and not np.isfinite(arrays[name]).all():
             raise ValueError(f"{name} must be finite")
     if (arrays["scale"] < 0).any():
         raise ValueError("scale must not be negative")

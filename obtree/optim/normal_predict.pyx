@@ -25,6 +25,7 @@ from obtree.tree.rows cimport RowView, Rows, clear_block, load_block, open_rows,
 
 from obtree.core.names import unknown_name
 from obtree.core.threads import call_detached
+from obtree.data.offset import have_same_offset
 
 cdef enum:
     LANES = 8
@@ -39,7 +40,8 @@ cdef class NormalPredictor:
     Parameters
     ----------
     forms : sequence of NormalForm
-        At least one; all with the same features and classes.
+        At least one; all with the same features and classes. If they have a `feature_offset`,
+        it has to be the same for all, and X is what remains after it has been subtracted.
     """
 
     cdef Workspace _workspace
@@ -61,6 +63,10 @@ cdef class NormalPredictor:
             raise ValueError("a predictor needs at least one form, got none")
         if len({(form.n_features, form.n_classes) for form in forms}) != 1:
             raise ValueError("the forms disagree about the number of features or classes")
+        if not all(have_same_offset(form.feature_offset, forms[0].feature_offset)
+                   for form in forms):
+            raise ValueError("the forms have different feature_offset; expected forms of one fit")
+        forms = tuple(form.shifted for form in forms)
         self._forms = forms
         self._workspace = Workspace()
         self._n_forms = len(forms)

@@ -110,7 +110,10 @@ def project(feature, weight, x, partner=None):
 
 def route_rows(tree, X):
     """Leaf that each row reaches, one row and one node at a time."""
-    X = np.asarray(X.toarray() if hasattr(X, "toarray") else X).astype(np.float32)
+    X = np.asarray(X.toarray() if hasattr(X, "toarray") else X)
+    if tree.feature_offset is not None:
+        X, tree = X - tree.feature_offset, tree.shifted
+    X = X.astype(np.float32)
     leaves = np.empty(len(X), dtype=np.int64)
     for i, x in enumerate(X):
         node = 0

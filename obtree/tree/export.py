@@ -38,6 +38,10 @@ def export_text(tree, feature_names=None, class_names=None, max_depth=10, decima
         |-- yes: class b (n=50, 0.96)
         `-- no: ...
 
+    Features from which the tree subtracts a number (``feature_offset``) show it in sums:
+    ``0.71*(time - 1700000000)``. A test of one feature is in the numbers of the feature, with as
+    many digits as tell its thresholds apart.
+
     After a leaf that is linear stands its model: the sum, intercept last, of each output of a
     regression, or the features of which a softmax makes the probabilities.
 
@@ -69,6 +73,8 @@ def export_text(tree, feature_names=None, class_names=None, max_depth=10, decima
     class_names = _check_names(
         "class_names", class_names, tree.max_n_classes, list(range(tree.max_n_classes))
     )
+    marked = _mark_offsets(feature_names, tree.feature_offset)
+    digits = _count_digits(tree, decimals)
     for name, number in (("decimals", decimals), ("max_terms", max_terms)):
         if number < 0:
             raise ValueError(f"{name} is {number}; expected at least 0")
@@ -82,11 +88,15 @@ def export_text(tree, feature_names=None, class_names=None, max_depth=10, decima
         if tree.children_left[node] < 0:
             text = _describe_leaf(tree, node, class_names if is_classifier else None, decimals)
             if tree.has_linear_leaves and tree.leaf_ptr[node] < tree.leaf_ptr[node + 1]:
-                text += ": " + _describe_model(tree, node, feature_names, decimals, max_terms)
+                text += ": " + _describe_model(tree.shifted, node, marked, decimals, max_terms)
         elif depth >= limit:
             text = f"... (n={tree.n_node_samples[node]})"
         else:
-            text = _describe_split(tree, node, feature_names, decimals, max_terms)
+            feature = tree.term_feature[tree.term_ptr[node]]
+            if feature in digits and _is_axis(tree, node):
+                text = _describe_split(tree, node, feature_names, digits[feature], max_terms)
+            else:
+                text = _describe_split(tree.shifted, node, marked, decimals, max_terms)
             left, right = tree.children_left[node], tree.children_right[node]
             stack.append((right, depth + 1, f"{indent}`-- no: ", f"{indent}    "))
             stack.append((left, depth + 1, f"{indent}|-- yes: ", f"{indent}|   "))
@@ -100,6 +110,43 @@ def _check_names(what, names, n_expected, default):
     if len(names) != n_expected:
         raise ValueError(f"{what} has {len(names)} names; expected {n_expected}")
     return names
+
+
+def _mark_offsets(names, offset):
+    """Names of the features with what is subtracted from them."""
+    if offset is None:
+        return names
+    marked = list(names)
+    for j in np.flatnonzero(offset):
+        size = np.format_float_positional(abs(offset[j]), trim="-")
+        marked[j] = f"({names[j]} {'-' if offset[j] > 0 else '+'} {size})"
+    return marked
+
+
+def _count_digits(tree, decimals):
+    """Digits after the point that thresholds of shifted features need, by feature."""
+    if tree.feature_offset is None:
+        return {}
+    axis = np.flatnonzero([_is_axis(tree, node) for node in range(tree.node_count)])
+    feature = tree.term_feature[tree.term_ptr[axis]]
+    digits = {}
+    for j in np.flatnonzero(tree.feature_offset):
+        thresholds = np.unique(tree.threshold[axis[feature == j]])
+        digits[j] = decimals
+        if len(thresholds) > 1:
+            gap = np.diff(thresholds).min()
+            digits[j] = max(decimals, math.ceil(-math.log10(gap)) + 1)
+    return digits
+
+
+def _is_axis(tree, node):
+    """Whether a node tests one feature as it is."""
+    k = tree.term_ptr[node]
+    return (
+        tree.term_ptr[node + 1] == k + 1
+        and tree.term_weight[k] == 1.0
+        and (tree.term_partner is None or tree.term_partner[k] < 0)
+    )
 
 
 def _describe_split(tree, node, feature_names, decimals, max_terms):

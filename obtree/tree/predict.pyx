@@ -44,6 +44,7 @@ from obtree.tree.rows cimport (
 
 from obtree.core.names import unknown_name
 from obtree.core.threads import call_detached
+from obtree.data.offset import have_same_offset
 from obtree.tree.path import trace_paths
 
 cnp.import_array()
@@ -74,15 +75,22 @@ cdef class Predictor:
     ----------
     trees : sequence of Tree
         At least one; all with the same features, outputs and classes. Their nodes are
-        copied into a compact private form.
+        copied into a compact private form. If they have a `feature_offset`, it has to be the
+        same for all, and X is what remains after it has been subtracted.
     """
 
     def __init__(self, trees):
         trees = tuple(trees)
         if not trees:
             raise ValueError("a predictor needs at least one tree, got none")
+        for tree in trees:
+            if not have_same_offset(tree.feature_offset, trees[0].feature_offset):
+                raise ValueError(
+                    "the trees have different feature_offset, as trees of different fits may; "
+                    "expected trees of one fit, or of fits with features as float32"
+                )
         self._trees = trees
-        self._forest = PackedForest(trees)
+        self._forest = PackedForest(tuple(tree.shifted for tree in trees))
 
     @property
     def layout(self):

@@ -13,8 +13,9 @@ from obtree.tree.path import compute_depths
 from obtree.tree.tree import FIELDS, LEAF_FIELDS, OPTIONAL_FIELDS, Tree
 
 # 1: the arrays every tree has. 2: those and some of the optional ones. 3: linear leaves as well.
+# 4: an offset of the features, and any of the others.
 # A tree that can be written in an older format is, so that older versions read it.
-FORMATS = (1, 2, 3)
+FORMATS = (1, 2, 3, 4)
 
 # The packed form of a tree counts nodes and features with 31 bits.
 MAX_COUNT = 2**31 - 64
@@ -41,12 +42,16 @@ def tree_to_state(tree):
     Returns
     -------
     dict
-        ``format``, ``n_features`` and the array attributes of `Tree` that are not None.
+        ``format``, ``n_features`` and the array attributes of `Tree` that are not None, as
+        `Tree.from_arrays` takes them.
     """
+    offset, tree = tree.feature_offset, tree.shifted
     names = [name for name in OPTIONAL_FIELDS if getattr(tree, name) is not None]
     number = 3 if tree.has_linear_leaves else 2 if names else 1
     state = {"format": number, "n_features": tree.n_features}
     state.update((name, np.asarray(getattr(tree, name))) for name in (*FIELDS, *names))
+    if offset is not None:
+        state.update(format=4, feature_offset=np.asarray(offset))
     return state
 
 
@@ -75,9 +80,11 @@ def tree_from_state(state):
         raise ValueError(f"format is {show(state['format'])}; this version reads formats {FORMATS}")
     optional = set()
     if state["format"] > 1:
-        optional = OPTIONAL_FIELDS.keys() & state.keys() - set(LEAF_FIELDS)
-    if state["format"] > 2:
+        optional = OPTIONAL_FIELDS.keys() & state.keys() - {*LEAF_FIELDS, "feature_offset"}
+    if state["format"] == 3 or state["format"] == 4 and state.keys() & set(LEAF_FIELDS):
         optional |= set(LEAF_FIELDS)
+    if state["format"] == 4:
+        optional.add("feature_offset")
     expected = {"format", "n_features", *FIELDS, *optional}
     if state.keys() != expected:
         wrong = sorted(str(name) for name in state.keys() ^ expected)
@@ -120,6 +127,8 @@ def _check_lengths(state):
     for name in _PER_NODE:
         _check_length(name, state[name], n_nodes)
     _check_length("term_ptr", state["term_ptr"], n_nodes + 1)
+    if "feature_offset" in state:
+        _check_length("feature_offset", state["feature_offset"], state["n_features"])
     if "lower_threshold" in state:
         _check_length("lower_threshold", state["lower_threshold"], n_nodes)
     n_terms = state["term_feature"].shape[0]
@@ -159,6 +168,8 @@ def _check_values(arrays):
     for name in ("threshold", "term_weight", "impurity", "weighted_n_node_samples", "value"):
         if not np.isfinite(arrays[name]).all():
             raise ValueError(f"{name} must be finite")
+    if not np.isfinite(arrays.get("feature_offset", 0.0)).all():
+        raise ValueError("feature_offset must be finite")
     for name in ("n_node_samples", "weighted_n_node_samples"):
         if (arrays[name] < 0).any():
             raise ValueError(f"{name} must not be negative")

@@ -1,7 +1,9 @@
 """A grown tree as plain arrays."""
 
 import numpy as np
+from scipy.sparse import issparse
 
+from obtree.data.offset import have_same_offset, shift_features, sum_offsets
 from obtree.tree.path import compute_depths
 
 FIELDS = {
@@ -28,6 +30,7 @@ OPTIONAL_FIELDS = {
     "leaf_feature": np.int32,
     "leaf_weight": np.float64,
     "leaf_intercept": np.float64,
+    "feature_offset": np.float64,
 }
 
 # Those of linear leaves: a tree has all of them or none.
@@ -65,6 +68,13 @@ class Tree:
     intercept. Where such a number is not finite, above all when the row lacks one of the
     features, the row gets ``value[i]`` after all.
 
+    When `feature_offset` is not None, it is subtracted from the features in float64 before they
+    become float32 (integers of 64 bits are subtracted as such), and the tree keeps its numbers
+    for these shifted features. Those shown here, `threshold`, `lower_threshold` and
+    `leaf_intercept`, are for features as they are: the sums above hold for ``x`` in float64, up
+    to rounding. Nodes with products are the exception: their numbers are for the shifted
+    features.
+
     The arrays are read-only. Make trees with :meth:`from_arrays`, or from untrusted data
     with :func:`obtree.tree.state.tree_from_state`.
 
@@ -100,6 +110,8 @@ class Tree:
         Zero beyond the classes of an output.
     leaf_intercept : float64 (n_nodes, n_outputs * max_n_classes) or None
         Read at leaves that have terms only.
+    feature_offset : float64 (n_features,) or None
+        What is subtracted from each feature first. None when nothing is.
     n_features, n_outputs : int
     n_classes : int64 (n_outputs,)
         Classes of each output; 1 in regression.
@@ -125,7 +137,8 @@ class Tree:
         n_features : int
         **arrays : array-like
             Every array attribute of the class, by name; those that may be None may be left
-            out. Arrays that own their memory and have the right type are kept, not copied, and
+            out. Thresholds and intercepts are those of shifted features if a `feature_offset`
+            is among the arrays. Arrays that own their memory and have the right type are kept, not copied, and
             become read-only.
 
         Returns
@@ -149,7 +162,9 @@ class Tree:
         tree._drop_unused()
         tree.n_outputs = int(tree.value.shape[1])
         tree._predictor = None
-        return tree
+        tree._shifted = None
+        offset, tree.feature_offset = tree.feature_offset, None
+        return tree.with_offset(offset)
 
     def __init__(self):
         raise TypeError("make trees with Tree.from_arrays or obtree.tree.state.tree_from_state")
@@ -165,6 +180,70 @@ class Tree:
         if self.leaf_feature is not None and not self.leaf_feature.size:
             for name in LEAF_FIELDS:
                 setattr(self, name, None)
+
+    @property
+    def shifted(self):
+        """The tree for features from which `feature_offset` has been subtracted."""
+        return self if self._shifted is None else self._shifted
+
+    def with_offset(self, offset):
+        """Let the tree subtract numbers from the features before it looks at them.
+
+        Parameters
+        ----------
+        offset : float64 ndarray of shape (n_features,) or None
+            Takes the place of `feature_offset`; the numbers for shifted features stay.
+
+        Returns
+        -------
+        Tree
+            The tree itself when nothing is to be subtracted.
+        """
+        plain = self.shifted
+        if offset is None or not offset.any():
+            return plain
+        tree = Tree.__new__(Tree)
+        vars(tree).update(vars(plain))
+        tree._shifted = plain
+        tree._predictor = None
+        tree.feature_offset = offset
+        tree._move(offset)
+        return tree
+
+    def shift_to(self, offset):
+        """The tree for features from which `offset` has been subtracted.
+
+        Parameters
+        ----------
+        offset : float64 ndarray of shape (n_features,) or None
+
+        Returns
+        -------
+        Tree
+            Without `feature_offset`. Exact when this tree has the same offset, else up to
+            rounding. Nodes with products cannot be moved.
+        """
+        if have_same_offset(offset, self.feature_offset):
+            return self.shifted
+        own = 0.0 if self.feature_offset is None else self.feature_offset
+        tree = Tree.__new__(Tree)
+        vars(tree).update(vars(self.shifted))
+        tree._predictor = None
+        tree._move(own - (0.0 if offset is None else offset))
+        return tree
+
+    def _move(self, offset):
+        """Rewrite the constants for features that are larger by `offset`."""
+        added = sum_offsets(offset, self.term_ptr, self.term_feature, self.term_weight)
+        if self.term_partner is not None:
+            product = np.flatnonzero(self.term_partner >= 0)
+            added[np.searchsorted(self.term_ptr, product, side="right") - 1] = 0.0
+        self.threshold = _add(self.threshold, added)
+        if self.lower_threshold is not None:
+            self.lower_threshold = _add(self.lower_threshold, added)
+        if self.has_linear_leaves:
+            added = sum_offsets(offset, self.leaf_ptr, self.leaf_feature, self.leaf_weight)
+            self.leaf_intercept = _add(self.leaf_intercept, -added)
 
     def __reduce__(self):
         from obtree.tree.state import tree_from_state, tree_to_state
@@ -227,21 +306,21 @@ class Tree:
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_rows, n_features)
-            Read as float32.
+            Read as float32, after `feature_offset` has been subtracted.
 
         Returns
         -------
         ndarray of shape (n_rows, n_outputs, max_n_classes)
         """
-        return self._get_predictor().predict(X)
+        return self._get_predictor().predict(self._shift(X))
 
     def apply(self, X):
         """Number of the leaf that each row of X reaches, int64 (n_rows,)."""
-        return self._get_predictor().apply(X)[:, 0]
+        return self._get_predictor().apply(self._shift(X))[:, 0]
 
     def decision_path(self, X):
         """Indicator of the nodes that each row of X passes, CSR (n_rows, n_nodes)."""
-        return self._get_predictor().decision_path(X)[0]
+        return self._get_predictor().decision_path(self._shift(X))[0]
 
     def compute_feature_importances(self, normalize=True):
         """Decrease of impurity that each feature brought; see `compute_importances`."""
@@ -249,9 +328,27 @@ class Tree:
 
         return compute_importances(self, normalize=normalize)
 
+    def _shift(self, X):
+        if self.feature_offset is None:
+            return X
+        from obtree.tree.rows import check_shape
+
+        if not issparse(X):
+            X = np.asarray(X)
+        check_shape(X, self.n_features)
+        return shift_features(X, self.feature_offset)
+
     def _get_predictor(self):
         if self._predictor is None:
             from obtree.tree.predict import Predictor
 
             self._predictor = Predictor([self])
         return self._predictor
+
+
+def _add(array, more):
+    """The sum of two arrays, read-only."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        array = array + more
+    array.flags.writeable = False
+    return array

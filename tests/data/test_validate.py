@@ -11,6 +11,7 @@ from sklearn.exceptions import DataConversionWarning
 from obtree.data import validate
 from obtree.data.validate import (
     check_poisson_target,
+    round_features,
     validate_class_target,
     validate_fit_features,
     validate_predict_features,
@@ -24,7 +25,8 @@ class Holder(BaseEstimator):
 
 
 def fit_features(X):
-    return validate_fit_features(Holder(), X)
+    holder = Holder()
+    return round_features(holder, validate_fit_features(holder, X))[0]
 
 
 @pytest.mark.parametrize("dtype", ["float32", "uint8", "int8", "uint16", "int16", "bool"])

@@ -9,6 +9,7 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 from obtree import (
+    DisjunctiveForestClassifier,
     ObliqueForestClassifier,
     ObliqueTreeClassifier,
     ObliqueTreeRegressor,
@@ -49,6 +50,30 @@ def edit_array(path, name, function):
         contents[name + ".npy"] = stream.getvalue()
 
     edit(path, change)
+
+
+def spoil(offset):
+    offset[-2] = np.nan
+    return offset
+
+
+def differ(offset):
+    offset[-2] += 1.0
+    return offset
+
+
+@pytest.mark.parametrize("kind", [ObliqueForestClassifier, DisjunctiveForestClassifier])
+@pytest.mark.parametrize(
+    "change", [spoil, differ, lambda offset: offset[:-1], lambda offset: offset.astype(np.float32)]
+)
+def test_damaged_offsets(path, kind, change):
+    X = 1.7e9 + np.arange(80.0).reshape(40, 2)
+    model = kind(2, random_state=0).fit(X, np.arange(40) // 20)
+    save_model(path, model)
+    np.testing.assert_array_equal(load_model(path).predict(X), model.predict(X))
+    edit_array(path, "tree.feature_offset", change)
+    with pytest.raises(ValueError, match="is not a valid model"):
+        load_model(path)
 
 
 def test_round_trip(either, path, classes):

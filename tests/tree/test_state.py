@@ -148,7 +148,8 @@ def detach_cycle(state):
 
 CORRUPTIONS = [
     ("format", lambda state: state.pop("format")),
-    ("format", replace("format", 4)),
+    ("format", replace("format", 5)),
+    ("feature_offset", replace("format", 4)),
     ("leaf_ptr", replace("format", 3)),
     ("format", replace("format", "1")),
     ("format", replace("format", True)),
@@ -292,7 +293,7 @@ def test_arrays_that_say_nothing_are_dropped():
     assert tree.lower_threshold is None
     assert tree.term_share is not None
     plain = tree_from_state(make_state())
-    assert [getattr(plain, name) for name in OPTIONAL_FIELDS] == [None] * 7
+    assert [getattr(plain, name) for name in OPTIONAL_FIELDS] == [None] * len(OPTIONAL_FIELDS)
     assert tree_to_state(plain)["format"] == 1
 
 
