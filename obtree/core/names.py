@@ -57,6 +57,11 @@ def _write(value, depth):
     return re.sub(r" at 0x[0-9A-Fa-f]+>", ">", repr(value))  # an address tells nobody anything
 
 
+def name_column(j, names):
+    """Describe column j by its number and, where known, its name."""
+    return f"column {j}" if names is None else f"column {j} ({show(names[j])})"
+
+
 def suggest(name, known):
     """Return the known name that was probably meant, or None.
 

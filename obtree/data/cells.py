@@ -10,7 +10,7 @@ import datetime
 import numpy as np
 import scipy.sparse as sp
 
-from obtree.core.names import show
+from obtree.core.names import name_column, show
 
 REMEDY = (
     "turn dates and times into numbers first: seconds since a day of your choice, or year, "
@@ -124,11 +124,6 @@ def describe_bad_cell(X):
         name = name_column(j, list_names(X))
         return f"{name}, row {i}, value {show(cells[i, j])}", is_time(cells[i, j])
     return None, False
-
-
-def name_column(j, names):
-    """Describe column j by its number and, where known, its name."""
-    return f"column {j}" if names is None else f"column {j} ({show(names[j])})"
 
 
 def list_names(X):

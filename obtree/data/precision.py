@@ -8,24 +8,27 @@ is not harmless for time stamps, identifiers and the like, which differ in late 
 Two kinds of column are looked at:
 
 * whole numbers beyond 2**24, where float32 begins to leave some out. Every merge counts:
-  such numbers are counted or assigned, and the next one is another case. (As float64 up to
-  2**53; beyond that all float64 numbers are whole, and continuous quantities are among them.)
+  such numbers are counted or assigned, and the next one is another case. Beyond 2**53 all
+  float64 numbers are whole, and what integers count there are nanoseconds and the like:
+  these count as others do.
 * other numbers of which a sample loses more than one distinct value in a hundred. About 1000
   rows that lose 1 % are spread over less than 50,000 float32 values.
 
-For these, distinct values are counted in full. A column is shifted when that lets the odds of a
-value to be merged fall to an eighth or less, which takes values that lie within a
-quarter of their size, most of them or all: other columns stay as they are, and so do the
-models grown on them. The user is told of what is still lost then: of whole numbers
-everything, of others if less than half of the distinct values are left.
+For these, distinct values are counted in full. A column is shifted when the odds of a value to
+be merged fall to an eighth or less. As a rule this takes numbers most of which lie within a
+quarter of their size. Other columns stay as they are, and so do the models grown on them. The
+user is told of what is still lost then: of whole numbers everything, of others if less than
+half of the distinct values are left.
 """
 
 import math
+import warnings
 from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
 
+from obtree.core.names import name_column
 from obtree.data.offset import shift_features
 
 #: Every whole number up to here is a float32.
@@ -45,6 +48,9 @@ SAMPLE_LOSS = 0.01
 
 #: How much smaller the odds to be merged must become for a column to be shifted.
 WORTHWHILE = 8.0
+
+#: Columns that a warning names.
+N_NAMED = 5
 
 # Cells that are handled at a time.
 BLOCK = 2**20
@@ -118,6 +124,35 @@ def find_losses(X, offset=None):
     return losses
 
 
+def warn_of_losses(losses, names, stacklevel):
+    """Tell the user which columns have lost values.
+
+    Parameters
+    ----------
+    losses : list of Loss
+    names : sequence of str or None
+        Names of all columns.
+    stacklevel : int
+        As in `warnings.warn`, for the caller of this function.
+    """
+    if not losses:
+        return
+    shown = [
+        f"{name_column(loss.column, names)}: {loss.n_left} left of {loss.n_distinct}"
+        for loss in losses[:N_NAMED]
+    ]
+    if len(losses) > len(shown):
+        shown.append(f"and {len(losses) - len(shown)} more columns")
+    warnings.warn(
+        "X is rounded to float32, which makes distinct values equal in "
+        f"{'; '.join(shown)}. If they should be told apart, subtract a constant, or make "
+        "several columns of one, such as the day and the second of the day. If not, "
+        "X.astype(np.float32) says so",
+        UserWarning,
+        stacklevel=stacklevel + 1,
+    )
+
+
 def _is_worth_telling(n_distinct, n_left, whole):
     return n_left < n_distinct if whole else 2 * n_left < n_distinct
 
@@ -128,20 +163,19 @@ def _list_suspects(X):
     if X.dtype.kind == "f":
         coarse, maybe_whole = _look_at_sample(X)
     else:
-        coarse, maybe_whole = np.zeros(n_features, dtype=bool), np.ones(n_features, dtype=bool)
+        coarse = np.zeros(n_features, dtype=bool)
+        maybe_whole = ~coarse
     columns = np.flatnonzero(maybe_whole)
     size = np.zeros(n_features)
     # One quick pass over all numbers settles most tables; NaN never compares.
     if len(columns) and not max(-float(X.min()), float(X.max())) <= WHOLE_LIMIT:
         size[columns] = _measure_size(X, columns)
-    suspects = []
-    for j in np.flatnonzero((size > WHOLE_LIMIT) | coarse):
-        whole = maybe_whole[j] and size[j] > WHOLE_LIMIT
-        if whole and X.dtype.kind == "f":
-            whole = size[j] <= WIDE_LIMIT and _is_whole(X[:, j])
-        if whole or coarse[j]:
-            suspects.append((int(j), bool(whole)))
-    return suspects
+    if X.dtype.kind != "f":
+        coarse = size > WHOLE_LIMIT
+    whole = (size > WHOLE_LIMIT) & (size <= WIDE_LIMIT)
+    for j in np.flatnonzero(whole & (X.dtype.kind == "f")):
+        whole[j] = _is_whole(X[:, j])
+    return [(int(j), bool(whole[j])) for j in np.flatnonzero(whole | coarse)]
 
 
 def _look_at_sample(X):
@@ -219,7 +253,7 @@ def _choose_origin(values, n_plain, whole):
     best, best_origin = n_plain, 0.0
     ends = ((values[0], values[-1]), (values[n // 4], values[n - 1 - n // 4]))
     for low, high in ends:
-        origin = _round_middle(float(low), float(high), whole)
+        origin = _round_middle(float(low), float(high), whole or values.dtype.kind != "f")
         n_left = _count_left(values, origin)
         # Odds to be merged: (n - n_left) / n_left, before against after.
         gain = (n - n_plain) * n_left >= WORTHWHILE * (n - n_left) * n_plain
@@ -228,17 +262,18 @@ def _choose_origin(values, n_plain, whole):
     return best, best_origin
 
 
-def _round_middle(low, high, whole):
+def _round_middle(low, high, in_steps):
     """A number near the middle with few digits, so that subtracting it is exact.
 
     It is a multiple of a power of two that is an eighth to a quarter of the width. Samples of
-    one population have the same one more often than not.
+    one population have the same one more often than not. Where values go `in_steps` of 1, so
+    does it.
     """
     middle = low + (high - low) / 2.0
     if not high > low:
         return middle
     grid = math.ldexp(1.0, math.frexp(high - low)[1] - 3)
-    if whole:
+    if in_steps:
         grid = max(grid, 1.0)
     multiple = middle / grid
     # Beyond 2**53 the middle is a multiple of the grid already.
@@ -257,10 +292,13 @@ def _find_sparse_losses(X):
     large = np.abs(values.astype(np.float64)) > WHOLE_LIMIT
     if large.any():
         whole[columns[large]] = True
+        if values.dtype.kind != "f":
+            suspect |= whole
+        # A comparison with NaN is false.
+        broken = np.abs(values.astype(np.float64)) > WIDE_LIMIT
         if values.dtype.kind == "f":
-            broken = (values != np.rint(values)) & ~np.isnan(values)
-            broken |= np.abs(values) > WIDE_LIMIT
-            whole[columns[broken]] = False
+            broken |= (values != np.rint(values)) & ~np.isnan(values)
+        whole[columns[broken]] = False
     chosen = (suspect | whole)[columns]
     found, n_distinct, n_left = _count_groups(columns[chosen], values[chosen])
     return [

@@ -26,16 +26,10 @@ from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, validate_data
 
-from obtree.core.names import show
-from obtree.data.cells import (
-    REMEDY,
-    describe_bad_cell,
-    name_column,
-    read_cells,
-    read_values,
-)
+from obtree.core.names import name_column, show
+from obtree.data.cells import REMEDY, describe_bad_cell, read_cells, read_values
 from obtree.data.offset import shift_features
-from obtree.data.precision import can_lose, find_losses, find_offset
+from obtree.data.precision import can_lose, find_losses, find_offset, warn_of_losses
 
 # Row and column numbers are stored as signed 32-bit integers, and one more
 # than the largest must be representable as well.
@@ -50,9 +44,6 @@ WIDE_DTYPES = (
     *(np.float16, *FIT_DTYPES),
 )
 
-#: Columns that a warning names.
-N_NAMED = 5
-
 #: Types that prediction reads as they are: whole numbers that float32 holds exactly.
 READ_IN_PLACE = (np.dtype(np.uint8), np.dtype(np.int16))
 
@@ -60,7 +51,7 @@ READ_IN_PLACE = (np.dtype(np.uint8), np.dtype(np.int16))
 LARGEST_TARGET = 1e140
 
 
-def validate_fit_features(estimator, X):
+def validate_fit_features(estimator, X, rounds=True):
     """Check the training features and record their number and names.
 
     Parameters
@@ -69,15 +60,22 @@ def validate_fit_features(estimator, X):
         Receives ``n_features_in_`` and, for data frames, ``feature_names_in_``.
     X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
         What the user passed to ``fit``.
+    rounds : bool, default=True
+        Whether sparse features become float32 at once.
 
     Returns
     -------
     X : ndarray, csr_matrix or csc_matrix
-        Features; shares memory with the input where no change was needed. Sparse ones are
-        float32, dense ones as wide as they were: `round_features` is next.
+        Features; shares memory with the input where no change was needed. Numbers may still
+        be wide, and dense ones infinite: `round_features` is next.
     """
     return _validate_features(
-        estimator, X, reset=True, dtype=list(WIDE_DTYPES), accept_sparse=["csr", "csc"]
+        estimator,
+        X,
+        rounds=rounds,
+        reset=True,
+        dtype=list(WIDE_DTYPES),
+        accept_sparse=["csr", "csc"],
     )
 
 
@@ -102,17 +100,18 @@ def round_features(estimator, X, rows=None, known=()):
     offset : float64 ndarray of shape (n_features,), or None
         What has been subtracted from each column; None when nothing was.
     """
-    if sp.issparse(X):
-        return X, None
     names = getattr(estimator, "feature_names_in_", None)
     offset = known[0] if known else None
-    if can_lose(X.dtype):
+    if offset is not None and len(offset) != X.shape[1]:
+        known, offset = (), None  # the caller refuses other columns than before
+    # Zeros of sparse features are not stored: from these, nothing new is subtracted.
+    if can_lose(X.dtype) and not sp.issparse(X):
         used = X if rows is None else X[rows]
         if known:
             losses = find_losses(used, offset)
         else:
             offset, losses = find_offset(used)
-        _warn_of_losses(losses, names)
+        warn_of_losses(losses, names, stacklevel=4)  # the caller of fit
     if offset is not None:
         offset.flags.writeable = False
         X = shift_features(X, offset)
@@ -121,7 +120,7 @@ def round_features(estimator, X, rows=None, known=()):
         with np.errstate(over="ignore"):
             X = X.astype(np.float32)
     _refuse_infinity(X, names)
-    return _make_contiguous(X), offset
+    return (X if sp.issparse(X) else _make_contiguous(X)), offset
 
 
 def validate_predict_features(estimator, X, offset=None):
@@ -304,26 +303,6 @@ def _validate_shifted(estimator, X, offset):
     return X if sp.issparse(X) else np.require(X, requirements=["C", "A"])
 
 
-def _warn_of_losses(losses, names):
-    """Name the columns of which values became equal."""
-    if not losses:
-        return
-    shown = [
-        f"{name_column(loss.column, names)}: {loss.n_left} left of {loss.n_distinct}"
-        for loss in losses[:N_NAMED]
-    ]
-    if len(losses) > len(shown):
-        shown.append(f"and {len(losses) - len(shown)} more columns")
-    warnings.warn(
-        "X is rounded to float32, which makes distinct values equal in "
-        f"{'; '.join(shown)}. If they should be told apart, subtract a constant, or make "
-        "several columns of one, such as the day and the second of the day, or the number "
-        "divided by 2**20 and the remainder",
-        UserWarning,
-        stacklevel=5,  # the caller of fit
-    )
-
-
 def _validate_features(estimator, X, rounds=True, **params):
     """Run scikit-learn's check of X, adding the column to what it complains about."""
     _refuse_oversized(X)
@@ -345,7 +324,7 @@ def _validate_features(estimator, X, rounds=True, **params):
     names = getattr(estimator, "feature_names_in_", None)
     if sp.issparse(checked):
         return _validate_sparse(checked, names, rounds, params["reset"])
-    if checked.dtype in FIT_DTYPES:
+    if rounds and not params["reset"]:
         _refuse_infinity(checked, names)
     return checked
 
@@ -420,9 +399,8 @@ def _validate_sparse(X, names, rounds, warns):
     X = kind((X.data, X.indices, X.indptr), shape=X.shape, copy=False)
     # Indices out of range would be read outside the arrays by compiled code.
     X.check_format(full_check=True)
-    if warns and can_lose(X.dtype):
-        # Zeros are not stored, so that nothing can be subtracted.
-        _warn_of_losses(find_losses(X), names)
+    if warns and rounds and can_lose(X.dtype):
+        warn_of_losses(find_losses(X), names, stacklevel=6)  # the caller of fit
     if rounds and X.dtype != np.float32:
         with np.errstate(over="ignore"):
             X = X.astype(np.float32)

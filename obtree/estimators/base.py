@@ -252,7 +252,7 @@ class BaseOblique(BaseModel):
         """
         find_criterion(self.criterion, self._criteria is CLASSIFICATION)
         splitter = self._make_splitter()
-        X = validate_fit_features(self, X)
+        X = validate_fit_features(self, X, rounds=not any(o is not None for o in known_offset))
         target = self._encode_target(y, X.shape[0])
         weight = validate_sample_weight(sample_weight, X.shape[0])
         by_class = self._expand_class_weight(target, weight)

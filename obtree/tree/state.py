@@ -81,7 +81,7 @@ def tree_from_state(state):
     optional = set()
     if state["format"] > 1:
         optional = OPTIONAL_FIELDS.keys() & state.keys() - {*LEAF_FIELDS, "feature_offset"}
-    if state["format"] == 3 or state["format"] == 4 and state.keys() & set(LEAF_FIELDS):
+    if state["format"] == 3 or (state["format"] == 4 and state.keys() & set(LEAF_FIELDS)):
         optional |= set(LEAF_FIELDS)
     if state["format"] == 4:
         optional.add("feature_offset")

@@ -138,8 +138,8 @@ class Tree:
         **arrays : array-like
             Every array attribute of the class, by name; those that may be None may be left
             out. Thresholds and intercepts are those of shifted features if a `feature_offset`
-            is among the arrays. Arrays that own their memory and have the right type are kept, not copied, and
-            become read-only.
+            is among the arrays. Arrays that own their memory and have the right type are kept,
+            not copied, and become read-only.
 
         Returns
         -------

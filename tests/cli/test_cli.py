@@ -122,6 +122,18 @@ def test_progress_bar(flowers, tmp_path, capsys):
     assert "3/3" in capsys.readouterr().err
 
 
+def test_time_stamps(tmp_path, capsys):
+    steps = np.random.default_rng(0).permutation(600)
+    labels = np.where(steps // 60 % 2, "odd", "even")
+    frame = pd.DataFrame({"time": 1_700_000_000 + steps, "size": steps % 7 / 2, "label": labels})
+    table, model = tmp_path / "times.csv", tmp_path / "model"
+    frame.to_csv(table, index=False)
+    assert run("fit", table, "--target", "label", "--n-estimators", 20, "--out", model) == 0
+    assert capsys.readouterr().err == ""
+    assert run("predict", model, table) == 0
+    assert (np.array(capsys.readouterr().out.splitlines()[1:]) == labels).mean() > 0.99
+
+
 def test_parquet(model, flowers, tmp_path, capsys):
     pytest.importorskip("pyarrow")
     data, out = tmp_path / "flowers.parquet", tmp_path / "out.parquet"

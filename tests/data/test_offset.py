@@ -14,7 +14,11 @@ from obtree.data.offset import have_same_offset, shift_features, sum_offsets
 def round_exactly(number):
     """The float32 that is nearest to a fraction; ties go to the even one."""
     value = np.float32(float(number))
-    around = [np.nextafter(value, np.float32(-np.inf)), value, np.nextafter(value, np.float32(np.inf))]
+    around = [
+        np.nextafter(value, np.float32(-np.inf)),
+        value,
+        np.nextafter(value, np.float32(np.inf)),
+    ]
     return min(
         around,
         key=lambda near: (abs(Fraction(float(near)) - number), int(near.view(np.uint32)) & 1),
@@ -89,7 +93,7 @@ def test_repeated_entries_are_added_before_they_are_shifted():
 def test_damaged_matrices_are_refused():
     X = sp.csr_matrix(np.eye(3))
     X.indices[1] = 7
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match="indices"):
         shift_features(X, np.ones(3))
 
 

@@ -24,6 +24,7 @@ SHIFTED = {
     "a year": 1.7e9 + RNG.integers(0, 31_536_000, 4000),
     "missing": np.where(STEPS < 1000, np.nan, 1.7e9 + STEPS),
     "zero for never": np.where(STEPS < 1000, 0.0, 1.7e9 + STEPS),
+    "nanoseconds": 1_700_000_000_000_000_000 + 10**9 * STEPS,
     "fractions of seconds": np.where(STEPS < 10, -1.0, 1.7e9 + RNG.uniform(0, 4000, 4000)),
     "julian days": 2460000.5 + STEPS / 86400,
     "long": np.longdouble(2) ** 53 + STEPS,
@@ -100,6 +101,17 @@ def test_columns_that_lose_after_the_shift():
     assert find_losses(column[:, None])[0].n_left == count_left(column, None)
 
 
+def test_few_merges_of_numbers_beyond_2_53_are_not_told():
+    """A day of nanoseconds: float32 has steps of 4 milliseconds."""
+    column = 1_700_000_000 * 10**9 + np.random.default_rng(0).integers(0, 86400 * 10**9, 30_000)
+    for X in (column[:, None], column[:, None].astype(np.float64)):
+        offset, losses = find_offset(X)
+        assert losses == []
+        n_distinct = len(np.unique(X))
+        assert count_left(X[:, 0], None) < 1000
+        assert 0.99 * n_distinct < count_left(X[:, 0], offset) < n_distinct
+
+
 def test_columns_are_judged_one_by_one():
     X = np.column_stack([RNG.normal(size=4000), 1.7e9 + STEPS, STEPS, LOST["two ranges"]])
     for order in "CF":
@@ -139,9 +151,7 @@ def test_whole_numbers_close_to_each_other_stay_apart(origin, steps):
 def test_losses_are_counted_as_they_are(data):
     """Against counting every column, for numbers of all sizes."""
     sizes = data.draw(st.lists(st.integers(20, 50), min_size=1, max_size=3))
-    columns = [
-        [data.draw(st.integers(-(2**size), 2**size)) for _ in range(12)] for size in sizes
-    ]
+    columns = [[data.draw(st.integers(-(2**size), 2**size)) for _ in range(12)] for size in sizes]
     X = np.array(columns, dtype=np.float64).T
     offset, losses = find_offset(X)
     expected = []
