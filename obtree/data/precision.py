@@ -124,6 +124,31 @@ def find_losses(X, offset=None):
     return losses
 
 
+def find_frame_losses(frame):
+    """Find integers beyond 2**53 that a data frame loses by becoming float64 as a whole.
+
+    Parameters
+    ----------
+    frame : data frame of pandas or polars
+
+    Returns
+    -------
+    losses : list of Loss
+    """
+    losses = []
+    for j in range(frame.shape[1]):
+        column = np.asarray(frame.iloc[:, j] if hasattr(frame, "iloc") else frame[:, j])
+        if column.dtype.kind not in "iu" or column.dtype.itemsize < 8 or not column.size:
+            continue
+        if max(-float(column.min()), float(column.max())) <= WIDE_LIMIT:
+            continue
+        values = np.unique(column)
+        n_left = len(np.unique(values.astype(np.float64)))
+        if _is_worth_telling(len(values), n_left, False):
+            losses.append(Loss(j, len(values), n_left))
+    return losses
+
+
 def warn_of_losses(losses, names, stacklevel):
     """Tell the user which columns have lost values.
 

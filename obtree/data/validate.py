@@ -29,7 +29,13 @@ from sklearn.utils.validation import check_array, validate_data
 from obtree.core.names import name_column, show
 from obtree.data.cells import REMEDY, describe_bad_cell, read_cells, read_values
 from obtree.data.offset import shift_features
-from obtree.data.precision import can_lose, find_losses, find_offset, warn_of_losses
+from obtree.data.precision import (
+    can_lose,
+    find_frame_losses,
+    find_losses,
+    find_offset,
+    warn_of_losses,
+)
 
 # Row and column numbers are stored as signed 32-bit integers, and one more
 # than the largest must be representable as well.
@@ -69,7 +75,7 @@ def validate_fit_features(estimator, X, rounds=True):
         Features; shares memory with the input where no change was needed. Numbers may still
         be wide, and dense ones infinite: `round_features` is next.
     """
-    return _validate_features(
+    checked = _validate_features(
         estimator,
         X,
         rounds=rounds,
@@ -77,6 +83,10 @@ def validate_fit_features(estimator, X, rounds=True):
         dtype=list(WIDE_DTYPES),
         accept_sparse=["csr", "csc"],
     )
+    if checked.dtype.kind == "f" and hasattr(X, "columns"):
+        names = getattr(estimator, "feature_names_in_", None)
+        warn_of_losses(find_frame_losses(X), names, stacklevel=4)  # the caller of fit
+    return checked
 
 
 def round_features(estimator, X, rows=None, known=()):
@@ -306,7 +316,7 @@ def _validate_shifted(estimator, X, offset):
 def _validate_features(estimator, X, rounds=True, **params):
     """Run scikit-learn's check of X, adding the column to what it complains about."""
     _refuse_oversized(X)
-    X = read_cells(X)
+    X = _keep_integers(read_cells(X))
     try:
         # Overflow becomes infinity here and is reported with its column below.
         with np.errstate(over="ignore"):
@@ -327,6 +337,17 @@ def _validate_features(estimator, X, rounds=True, **params):
     if rounds and not params["reset"]:
         _refuse_infinity(checked, names)
     return checked
+
+
+def _keep_integers(X):
+    """Return lists of integers as such, which scikit-learn would make float64."""
+    if not isinstance(X, (list, tuple)):
+        return X
+    try:
+        array = np.asarray(X)
+    except ValueError:  # rows of different lengths, reported later on
+        return X
+    return array if array.dtype.kind in "iu" else X
 
 
 def _is_plain_array(estimator, X):

@@ -246,6 +246,23 @@ def test_other_containers_and_types_predict_the_same():
         assert hash_trees(again._list_trees()) == hash_trees(model._list_trees())
 
 
+def test_frames_that_become_float64_as_a_whole():
+    pd = pytest.importorskip("pandas")
+    pl = pytest.importorskip("polars")
+    X, y = draw()
+    columns = {"a": X[:, 0] / 2, "id": 2**60 + X[:, 1]}
+    n_left = len(np.unique((2**60 + X[:, 1]).astype(np.float64)))
+    for frame in (pd.DataFrame(columns), pl.DataFrame(columns)):
+        with pytest.warns(UserWarning, match=rf"'id'\): {n_left} left of 600") as caught:
+            ObliqueTreeClassifier(random_state=0).fit(frame, y)
+        assert [warning.filename for warning in caught] == [__file__]
+    columns["id"] = 1_700_000_000_000_000_000 + 1000 * X[:, 1]  # nanoseconds
+    for frame in (pd.DataFrame(columns), pl.DataFrame(columns)):
+        assert fit_quietly(ObliqueTreeClassifier(random_state=0), frame, y).score(frame, y) == 1.0
+    rows = (2**60 + X).tolist()
+    assert fit_quietly(ObliqueTreeClassifier(random_state=0), rows, y).score(rows, y) == 1.0
+
+
 def test_values_far_from_the_training_data():
     X, y = draw()
     large = shift(X, 1.7e9, np.float64)
