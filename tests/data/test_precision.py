@@ -136,15 +136,28 @@ def test_integers_and_floats_have_the_same_offset():
     np.testing.assert_array_equal(offset, other)
 
 
-@given(st.integers(-(2**52), 2**52), st.lists(st.integers(-2000, 2000), min_size=2, unique=True))
+@given(
+    st.one_of(st.integers(-(2**52), 2**52), st.integers(-(2**62), 2**62)),
+    st.lists(st.integers(-2000, 2000), min_size=2, unique=True),
+)
 def test_whole_numbers_close_to_each_other_stay_apart(origin, steps):
     X = (origin + np.array(steps))[:, None]
-    for dtype in (np.int64, np.float64):
+    for dtype in (np.int64, np.float64) if abs(origin) <= 2**52 else (np.int64,):
         offset, losses = find_offset(X.astype(dtype))
         assert losses == []
         assert count_left(X[:, 0].astype(dtype), offset) == len(steps)
+        assert offset is None or offset[0].is_integer()
         if np.abs(X).max() <= 2**24:
             assert offset is None
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.float64])
+@pytest.mark.parametrize("width", [1, 2, 3, 5])
+def test_offsets_of_whole_numbers_are_whole(width, dtype):
+    X = np.array([[10**12], [10**12 + width]], dtype=dtype)
+    offset, losses = find_offset(X)
+    assert losses == []
+    assert offset[0].is_integer()
 
 
 @given(st.data())

@@ -35,6 +35,39 @@ def test_round_trip(fitted):
         NormalForm()
 
 
+def test_offsets(fitted):
+    plain, X = fitted
+    offset = np.array([0.0, 1.7e9, 0.0])
+    form = plain.with_offset(offset)
+    assert form.shifted is plain
+    np.testing.assert_array_equal(form.mean, plain.mean + offset)
+    with pytest.raises(ValueError, match="read-only"):
+        form.mean[0] = 1.0
+    state = form_to_state(form)
+    assert (state["format"], form_to_state(plain)["format"]) == (2, 1)
+    other = form_from_state(state)
+    np.testing.assert_array_equal(other.feature_offset, offset)
+    np.testing.assert_array_equal(other.shifted.mean, plain.mean)
+    # Predictors read what is left after the offset has been subtracted.
+    expected = NormalPredictor([plain]).predict(X)
+    np.testing.assert_array_equal(NormalPredictor([other, form]).predict(X), expected)
+    with pytest.raises(ValueError, match="different feature_offset"):
+        NormalPredictor([plain, form])
+    assert form.with_offset(np.zeros(3)) is plain
+    for damage in (
+        {"format": 1},
+        {"format": 3},
+        {"feature_offset": offset[1:]},
+        {"feature_offset": offset * np.inf},
+        {"feature_offset": offset.astype(np.float32)},
+        {"feature_offset": offset[None]},
+    ):
+        with pytest.raises(ValueError, match=r"feature_offset|format"):
+            form_from_state(state | damage)
+    with pytest.raises(ValueError, match="feature_offset"):
+        form_from_state(form_to_state(plain) | {"format": 2})
+
+
 def replace(name, change):
     """Change a copy of one field."""
 
