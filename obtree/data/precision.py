@@ -130,14 +130,20 @@ def find_frame_losses(frame):
     Parameters
     ----------
     frame : data frame of pandas or polars
+        Of other tables nothing is known.
 
     Returns
     -------
     losses : list of Loss
     """
+    if hasattr(frame, "iloc"):
+        columns = (frame.iloc[:, j] for j in range(frame.shape[1]))
+    elif hasattr(frame, "iter_columns"):
+        columns = frame.iter_columns()
+    else:
+        return []
     losses = []
-    for j in range(frame.shape[1]):
-        column = np.asarray(frame.iloc[:, j] if hasattr(frame, "iloc") else frame[:, j])
+    for j, column in enumerate(map(np.asarray, columns)):
         if column.dtype.kind not in "iu" or column.dtype.itemsize < 8 or not column.size:
             continue
         if max(-float(column.min()), float(column.max())) <= WIDE_LIMIT:

@@ -58,7 +58,7 @@ def test_offsets(fitted):
         {"format": 1},
         {"format": 3},
         {"feature_offset": offset[1:]},
-        {"feature_offset": offset * np.inf},
+        {"feature_offset": np.full(3, np.inf)},
         {"feature_offset": offset.astype(np.float32)},
         {"feature_offset": offset[None]},
     ):
