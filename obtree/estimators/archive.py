@@ -1,39 +1,31 @@
 """A zip file of plain arrays and one JSON header, safe to read from anywhere.
 
-Reading runs no code from the file, never unpickles, and allocates nothing that the
-file does not hold: the shape each array claims must agree with the bytes there are.
-Whatever is wrong with a file ends in ValueError.
+Reading runs no code from the file, never unpickles, and takes memory in proportion to a
+limit that the caller sets, whatever the file declares. Whatever is wrong with a file
+ends in ValueError.
 """
 
-import io
 import json
 import os
-import struct
-import tempfile
+import re
 import zipfile
-import zlib
 
-import numpy as np
+from obtree.core.files import replace_file
+from obtree.estimators.npy import from_bytes, to_bytes
+from obtree.estimators.zip_reader import MAX_MEMBERS, read_members
 
 HEADER = "header.json"
-ARRAY_KINDS = "biufU"
+SUFFIX = ".npy"
 # Some values of a model are small integers in eight bytes: level 1 takes most of it.
 COMPRESS_LEVEL = 1
-METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-DAMAGED = (
-    zipfile.BadZipFile,
-    zlib.error,
-    struct.error,
-    EOFError,
-    KeyError,
-    NotImplementedError,
-    OverflowError,
-    RecursionError,
-    RuntimeError,
-    SyntaxError,
-    TypeError,
-    ValueError,
-)
+
+# Headers of models have ten levels at most, and reading a level takes stack.
+MAX_NESTING = 32
+# What a header takes as Python objects, at most: each letter, and each value or key.
+LETTER_BYTES = 8
+VALUE_BYTES = 128
+
+_STRING_OR_BRACKET = re.compile(rb'"(?:[^"\\]|\\.)*+"|[\[{\]}]', re.DOTALL)
 
 
 def write_archive(path, header, arrays):
@@ -48,19 +40,14 @@ def write_archive(path, header, arrays):
     arrays : dict of str to ndarray
         Arrays of numbers, booleans or strings.
     """
-    path = os.fspath(path)
-    folder = os.path.dirname(os.path.abspath(path))
-    handle, partial = tempfile.mkstemp(dir=folder, prefix=".obtree-", suffix=".part")
-    try:
-        with os.fdopen(handle, "wb") as stream, zipfile.ZipFile(stream, "w") as archive:
-            _write_member(archive, HEADER, json.dumps(header, allow_nan=False).encode())
-            for name, array in arrays.items():
-                _write_member(archive, name + ".npy", _to_bytes(array))
-        os.chmod(partial, 0o666 & ~_read_umask())
-        os.replace(partial, path)
-    except BaseException:
-        os.unlink(partial)
-        raise
+    if len(arrays) >= MAX_MEMBERS:
+        raise ValueError(
+            f"a model of {len(arrays)} arrays cannot be saved; expected fewer than {MAX_MEMBERS}"
+        )
+    with replace_file(path) as stream, zipfile.ZipFile(stream, "w") as archive:
+        _write_member(archive, HEADER, json.dumps(header, allow_nan=False).encode())
+        for name, array in arrays.items():
+            _write_member(archive, name + SUFFIX, to_bytes(array))
 
 
 def read_archive(path, max_bytes):
@@ -78,29 +65,28 @@ def read_archive(path, max_bytes):
     header : dict
     arrays : dict of str to ndarray
         Read-only arrays.
+
+    Raises
+    ------
+    OSError
+        When there is no file that can be opened.
+    ValueError
+        When there is one, and it is not an archive of this kind.
     """
+    name = os.fsdecode(path)
+    if os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path)):
+        raise ValueError(f"{name} is not a regular file")
     with open(path, "rb") as stream:
         try:
-            with zipfile.ZipFile(stream) as archive:
-                members = archive.infolist()
-                size = sum(member.file_size for member in members)
-                if size > max_bytes:
-                    raise ValueError(
-                        f"its contents take {size} bytes, more than max_bytes={max_bytes}"
-                    )
-                if any(member.compress_type not in METHODS for member in members):
-                    raise ValueError("it is compressed in a way that models are not")
-                contents = {member.filename: archive.read(member) for member in members}
-            header = json.loads(contents.pop(HEADER))
-            if not isinstance(header, dict):
-                raise ValueError("its header is not a JSON object")
-            arrays = {
-                name.removesuffix(".npy"): _from_bytes(name, data)
-                for name, data in contents.items()
-            }
-        except DAMAGED as error:
-            raise ValueError(f"{os.fspath(path)} is not a readable model: {error}") from error
-    return header, arrays
+            contents = read_members(stream, max_bytes)
+            header = _parse_header(contents, max_bytes)
+            return header, _parse_arrays(contents)
+        except ValueError as error:
+            raise ValueError(f"{name} is not a readable model: {error}") from error
+        except MemoryError as error:
+            raise ValueError(
+                f"{name} is not a readable model: it takes more memory than there is"
+            ) from error
 
 
 def _write_member(archive, name, data):
@@ -110,33 +96,52 @@ def _write_member(archive, name, data):
     archive.writestr(info, data, compresslevel=COMPRESS_LEVEL)
 
 
-def _to_bytes(array):
-    """Return an array in NumPy's own file format, little-endian and in C order."""
-    array = np.ascontiguousarray(array)
-    array = array.astype(array.dtype.newbyteorder("<"), copy=False)
-    buffer = io.BytesIO()
-    np.lib.format.write_array(buffer, array, version=(1, 0), allow_pickle=False)
-    return buffer.getvalue()
+def _parse_header(contents, max_bytes):
+    """Take the header out of the members and parse it, once it is known to be harmless."""
+    data = contents.pop(HEADER, None)
+    if data is None:
+        raise ValueError(f"it lacks {HEADER}")
+    n_values = sum(map(data.count, (b",", b":", b"[", b"{")))
+    n_bytes = LETTER_BYTES * len(data) + VALUE_BYTES * n_values
+    if n_bytes > max_bytes:
+        raise ValueError(
+            f"its header may take {n_bytes} bytes of memory, more than max_bytes={max_bytes}"
+        )
+    _check_nesting(data)
+    try:
+        header = json.loads(data.decode("utf-8"), parse_constant=_refuse_constant)
+    except ValueError as error:
+        raise ValueError(f"its header cannot be parsed: {error}") from error
+    if not isinstance(header, dict):
+        raise ValueError("its header is not a JSON object")
+    return header
 
 
-def _from_bytes(name, data):
-    """Read an array without trusting the shape it claims."""
-    buffer = io.BytesIO(data)
-    if np.lib.format.read_magic(buffer) != (1, 0):
-        raise ValueError(f"{name} has an unknown version")
-    shape, fortran, dtype = np.lib.format.read_array_header_1_0(buffer)
-    if fortran or dtype.kind not in ARRAY_KINDS or dtype.itemsize == 0:
-        raise ValueError(f"{name} has an unsupported type or layout ({dtype})")
-    n_bytes = dtype.itemsize
-    for size in shape:
-        n_bytes *= size
-    if min(shape, default=0) < 0 or n_bytes != len(data) - buffer.tell():
-        raise ValueError(f"{name} does not hold an array of shape {shape}")
-    return np.frombuffer(data, dtype=dtype, offset=buffer.tell()).reshape(shape)
+def _check_nesting(data):
+    """Refuse deep nesting; quotes hide brackets, and a parser finds out if they do not match."""
+    if data.count(b"[") + data.count(b"{") <= MAX_NESTING:
+        return  # as in most models
+    depth = 0
+    for match in _STRING_OR_BRACKET.finditer(data):
+        mark = data[match.start()]
+        if mark in b"[{":
+            depth += 1
+            if depth > MAX_NESTING:
+                raise ValueError(f"its header is nested more than {MAX_NESTING} levels deep")
+        elif mark in b"]}":
+            depth -= 1
 
 
-def _read_umask():
-    """Return the umask; temporary files ignore it."""
-    umask = os.umask(0)
-    os.umask(umask)
-    return umask
+def _refuse_constant(name):
+    raise ValueError(f"{name} is not a number that models have")
+
+
+def _parse_arrays(contents):
+    """Turn members into arrays, each giving its bytes away."""
+    arrays = {}
+    for name in list(contents):
+        if not name.endswith(SUFFIX):
+            raise ValueError(f"it holds {name!r}, which is no part of a model")
+        label = name.removesuffix(SUFFIX)
+        arrays[label] = from_bytes(label, contents.pop(name))
+    return arrays

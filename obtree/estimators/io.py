@@ -13,7 +13,8 @@ a RandomState instance None, and a fitted tree to start from the name of the def
 """
 
 import importlib.metadata
-import numbers
+import os
+import re
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -22,7 +23,6 @@ from obtree.core.names import show
 from obtree.data.offset import have_same_offset
 from obtree.estimators.archive import read_archive, write_archive
 from obtree.estimators.bagging import BaseForestModel
-from obtree.estimators.base import BaseModel
 from obtree.estimators.disjunctive import (
     BaseDisjunctive,
     DisjunctiveForestClassifier,
@@ -31,16 +31,33 @@ from obtree.estimators.disjunctive import (
 from obtree.estimators.forest import ObliqueForestClassifier, ObliqueForestRegressor
 from obtree.estimators.nongreedy import NonGreedyTreeClassifier, NonGreedyTreeRegressor
 from obtree.estimators.nongreedy_forest import NonGreedyForestClassifier, NonGreedyForestRegressor
+from obtree.estimators.npy import can_store
+from obtree.estimators.params import check_choice, check_flag, check_integer
+from obtree.estimators.saved_params import decode_params, encode_params
 from obtree.estimators.tao import TAOTreeClassifier, TAOTreeRegressor
 from obtree.estimators.tao_forest import TAOForestClassifier, TAOForestRegressor
 from obtree.estimators.tree import ObliqueTreeClassifier, ObliqueTreeRegressor
 from obtree.optim.normal_form import form_from_state, form_to_state
-from obtree.splitter.registry import find_splitter, name_splitter
 from obtree.tree.state import tree_from_state, tree_to_state
-from obtree.tree.tree import OPTIONAL_FIELDS, Tree
+from obtree.tree.tree import OPTIONAL_FIELDS
 
 FORMAT = 1
 MAX_BYTES = 2**32
+# What a tree takes beside its arrays: the objects that hold them, and its estimator.
+TREE_BYTES = 2**12
+HEADER_FIELDS = {
+    "format",
+    "obtree",
+    "estimator",
+    "params",
+    "n_features",
+    "feature_names",
+    "max_features",
+    "class_kinds",
+}
+CLASS_KINDS = ("plain", "object")
+
+_HALVES = re.compile("[\ud800-\udfff]")
 
 ESTIMATORS = {
     kind.__name__: kind
@@ -99,7 +116,7 @@ def save_model(path, estimator):
         "format": FORMAT,
         "obtree": importlib.metadata.version("obtree"),
         "estimator": name,
-        "params": _encode_params(estimator),
+        "params": encode_params(estimator),
         "n_features": estimator.n_features_in_,
         "feature_names": None if names is None else [str(column) for column in names],
         "max_features": estimator.max_features_,
@@ -113,7 +130,7 @@ def save_model(path, estimator):
     write_archive(path, header, arrays)
 
 
-def load_model(path, *, max_bytes=MAX_BYTES):
+def load_model(path, *, max_bytes=MAX_BYTES, allow_plugins=False):
     """Read a fitted estimator from a file written by `save_model`.
 
     Parameters
@@ -121,12 +138,25 @@ def load_model(path, *, max_bytes=MAX_BYTES):
     path : str or path-like
         File to read.
     max_bytes : int, default=2**32
-        Refuse a file whose contents take more memory.
+        Refuse a file that is larger, or whose contents are. Each tree counts for at least
+        4096 bytes, and the header for what it takes once it is parsed. Whatever the file
+        declares, loading takes no more memory than a small multiple of this.
+    allow_plugins : bool, default=False
+        Whether a splitter of another package that the file names may be imported, and
+        made with the parameters in the file. Predicting does not need it. By default the
+        model keeps name and parameters, and only refuses to grow new trees.
 
     Returns
     -------
     estimator : estimator object
         Ready to predict.
+
+    Raises
+    ------
+    ValueError
+        When the file is damaged, hostile or too large, saying what is wrong with it.
+    OSError
+        When there is no such file, or it cannot be read.
 
     Examples
     --------
@@ -142,39 +172,52 @@ def load_model(path, *, max_bytes=MAX_BYTES):
     >>> tree.predict(X[:2])
     array([0, 0])
     """
+    max_bytes = check_integer("max_bytes", max_bytes, 1)
+    allow_plugins = check_flag("allow_plugins", allow_plugins)
     header, arrays = read_archive(path, max_bytes)
     try:
-        return _build_estimator(header, arrays)
-    except (KeyError, TypeError, ValueError, OverflowError, IndexError) as error:
-        text = f"it lacks {error}" if isinstance(error, KeyError) else error
-        raise ValueError(f"{path} is not a valid model: {text}") from error
+        return _build_estimator(header, arrays, max_bytes, allow_plugins)
+    except KeyError as error:
+        text = f"it lacks {error}"
+    except MemoryError:
+        text = "it takes more memory than there is"
+    except (TypeError, ValueError, OverflowError) as error:
+        text = str(error)
+    raise ValueError(f"{os.fsdecode(path)} is not a valid model: {text}")
 
 
-def _build_estimator(header, arrays):
+def _build_estimator(header, arrays, max_bytes, allow_plugins):
     """Make an estimator of what the file holds, trusting none of it."""
-    if header["format"] != FORMAT:
+    if type(header["format"]) is not int or header["format"] != FORMAT:
         raise ValueError(
-            f"it has format {header['format']!r}, this version of obtree reads format {FORMAT}"
+            f"it has format {show(header['format'])}, this version of obtree reads format {FORMAT}"
         )
-    kind = ESTIMATORS.get(header["estimator"])
+    unknown = sorted(header.keys() - HEADER_FIELDS)
+    if unknown:
+        raise ValueError(f"its header holds {show(unknown[0])}, which no model has")
+    name = header["estimator"]
+    kind = ESTIMATORS.get(name) if isinstance(name, str) else None
     if kind is None:
-        raise ValueError(f"unknown estimator {header['estimator']!r}")
-    estimator = kind(**_decode_params(header["params"], kind))
+        raise ValueError(f"unknown estimator {show(name)}")
+    estimator = kind(**decode_params(header["params"], kind, allow_plugins))
     _restore_features(estimator, header)
     seeds = arrays.pop("seeds")
     classes = _decode_classes(header["class_kinds"], arrays)
     soft = isinstance(estimator, BaseDisjunctive)
     from_state, check = (form_from_state, _check_form) if soft else (tree_from_state, _check_tree)
-    trees = [from_state(state) for state in _unpack_states(arrays)]
+    trees = [from_state(state) for state in _unpack_states(arrays, max_bytes)]
     for tree in trees:
         check(tree, trees[0], estimator.n_features_in_, classes)
     max_features = _check_count("max_features", header["max_features"])
-    if not isinstance(estimator, BaseForestModel):
-        (tree,) = trees
-        estimator._store_tree(tree, classes, max_features)
+    is_forest = isinstance(estimator, BaseForestModel)
+    if seeds.shape != (len(trees) if is_forest else 0,) or seeds.dtype != np.uint32:
+        raise ValueError(f"{len(trees)} trees with {seeds.size} seeds of type {seeds.dtype}")
+    if not is_forest:
+        if len(trees) != 1:
+            raise ValueError(f"{name} with {len(trees)} trees, expected one")
+        estimator._store_tree(trees[0], classes, max_features)
         return estimator
-    if not trees or seeds.shape != (len(trees),) or seeds.dtype != np.uint32:
-        raise ValueError(f"{len(trees)} trees with {seeds.size} seeds")
+    check_choice("combine", estimator.combine, estimator._combine_rules)
     estimator._store_forest(
         estimator._wrap_trees(trees, seeds, classes, max_features),
         trees[0].n_outputs,
@@ -192,17 +235,22 @@ def _restore_features(estimator, header):
     names = header["feature_names"]
     if names is None:
         return
-    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+    if not isinstance(names, list) or not all(map(_is_text, names)):
         raise ValueError("feature names must be strings")
     if len(names) != estimator.n_features_in_:
         raise ValueError(f"{len(names)} feature names for {estimator.n_features_in_} features")
     estimator.feature_names_in_ = np.array(names, dtype=object)
 
 
+def _is_text(name):
+    """Tell whether a value is text that can be written; half a surrogate pair cannot."""
+    return isinstance(name, str) and (name.isascii() or not _HALVES.search(name))
+
+
 def _check_count(name, value):
     """Return a positive integer from the header."""
     if type(value) is not int or not 0 < value < 2**31:
-        raise ValueError(f"{name} is {value!r}, expected a positive integer")
+        raise ValueError(f"{name} is {show(value)}, expected a positive integer")
     return value
 
 
@@ -252,31 +300,55 @@ def _pack_states(states):
     return arrays
 
 
-def _unpack_states(arrays):
+def _unpack_states(arrays, max_bytes):
     """Undo `_pack_states`."""
-    columns = {}
+    parts = {"tree": {}, "length": {}}
     for name, values in arrays.items():
         part, _, key = name.partition(".")
-        if part == "tree":
-            columns[key] = _split_column(key, values, arrays.get(f"length.{key}"))
-    n_trees = {len(column) for column in columns.values()}
-    if len(n_trees) != 1:
-        raise ValueError("its arrays describe different numbers of trees")
+        if part not in parts or not key:
+            raise ValueError(f"it holds an array {name!r}, which no model has")
+        parts[part][key] = values
+    unknown = sorted(parts["length"].keys() - parts["tree"].keys())
+    if unknown:
+        raise ValueError(f"it holds lengths of {unknown[0]}, and no such array")
+    n_trees = _count_trees(parts["tree"]["format"], max_bytes)
+    columns = {
+        key: _split_column(key, values, parts["length"].get(key), n_trees)
+        for key, values in parts["tree"].items()
+    }
     return [
         {
             key: column[t]
             for key, column in columns.items()
             if key not in OPTIONAL_FIELDS or len(column[t])
         }
-        for t in range(n_trees.pop())
+        for t in range(n_trees)
     ]
 
 
-def _split_column(key, values, lengths):
-    """Cut one field into trees."""
+def _count_trees(formats, max_bytes):
+    """Return the number of trees, each of which says what format it has."""
+    n_trees = formats.size
+    if n_trees == 0:
+        raise ValueError("it has no trees")
+    if n_trees * TREE_BYTES > max_bytes:
+        raise ValueError(
+            f"its {n_trees} trees take {n_trees * TREE_BYTES} bytes or more, more than "
+            f"max_bytes={max_bytes}"
+        )
+    return n_trees
+
+
+def _split_column(key, values, lengths, n_trees):
+    """Cut one field into trees: a number each, or an array each if there are lengths."""
+    counts = values if lengths is None else lengths
+    if counts.ndim != 1 or counts.dtype != np.int64:
+        raise ValueError(f"{'lengths of ' * (lengths is not None)}{key} must be int64 numbers")
+    if len(counts) != n_trees:
+        raise ValueError(f"its arrays describe different numbers of trees ({key})")
     if lengths is None:
         return values.tolist()
-    if lengths.ndim != 1 or lengths.dtype.kind != "i" or values.ndim == 0 or (lengths < 0).any():
+    if values.ndim == 0 or (lengths < 0).any():
         raise ValueError(f"the lengths of {key} are not valid")
     # Python integers, which do not overflow.
     if sum(lengths.tolist()) != len(values):
@@ -292,7 +364,7 @@ def _encode_classes(classes):
         if found.dtype.kind == "O":
             labels = np.array(found.tolist())
         if (
-            labels.dtype.kind not in "biufU"
+            not can_store(labels.dtype)
             or labels.shape != found.shape
             or labels.tolist() != found.tolist()
             or any(map(_differ_in_type, labels.tolist(), found.tolist()))
@@ -314,96 +386,12 @@ def _differ_in_type(a, b):
 
 def _decode_classes(kinds, arrays):
     """Undo `_encode_classes`; None when there are no classes."""
+    if not isinstance(kinds, list) or not all(kind in CLASS_KINDS for kind in kinds):
+        raise ValueError(f"class_kinds is {show(kinds)}, expected a list of {CLASS_KINDS}")
     classes = []
     for k, kind in enumerate(kinds):
-        found = arrays[f"classes_{k}"]
+        found = arrays.pop(f"classes_{k}")
         if found.ndim != 1 or len(np.unique(found)) != len(found) or len(found) == 0:
             raise ValueError("its class labels are not distinct")
         classes.append(found.astype(object) if kind == "object" else found.copy())
     return classes or None
-
-
-def _encode_params(estimator):
-    """Return the parameters in a form that JSON can hold."""
-    params = estimator.get_params(deep=False)
-    params.pop("n_jobs", None)
-    given = estimator._splitter_param
-    splitter = params.pop(given)
-    if isinstance(splitter, (Tree, BaseModel)):
-        splitter = getattr(type(estimator)(), given)
-    if callable(params.get("oob_score")):
-        params["oob_score"] = True
-    if not isinstance(params["random_state"], numbers.Integral):
-        params["random_state"] = None
-    plain = {name: _encode_value(name, value) for name, value in params.items()}
-    return plain | {given: _encode_splitter(splitter)}
-
-
-def _encode_value(name, value):
-    """Return one parameter in a form that JSON can hold; dicts become pairs."""
-    if isinstance(value, (np.generic, np.ndarray)):
-        value = value.tolist()
-    if value is None or isinstance(value, (bool, int, float, str)):
-        return value
-    if isinstance(value, (list, tuple)):
-        return [_encode_value(name, item) for item in value]
-    if isinstance(value, dict):
-        pairs = [[_encode_value(name, part) for part in item] for item in value.items()]
-        return {"pairs": pairs}
-    raise ValueError(
-        f"{name}={show(value)} cannot be saved; expected numbers, strings, lists or dicts"
-    )
-
-
-def _decode_value(value):
-    """Undo `_encode_value`."""
-    if isinstance(value, list):
-        return [_decode_value(item) for item in value]
-    if isinstance(value, dict):
-        return {_decode_value(key): _decode_value(item) for key, item in value["pairs"]}
-    return value
-
-
-def _decode_params(params, kind):
-    """Return keyword arguments of the estimator."""
-    known = set(kind().get_params(deep=False)) - {"n_jobs"}
-    unknown = sorted(set(params) - known)
-    if unknown:
-        raise ValueError(f"unknown parameter {unknown[0]!r}")
-    given = kind._splitter_param
-    splitter = _decode_splitter(params[given])
-    plain = {name: _decode_value(value) for name, value in params.items() if name != given}
-    return plain | {given: splitter}
-
-
-def _encode_splitter(splitter):
-    """Return the name of a splitter and, for an object, its parameters."""
-    if isinstance(splitter, str):
-        return splitter
-    kind = splitter if isinstance(splitter, type) else type(splitter)
-    name = name_splitter(kind)
-    if name is None:
-        # Prediction does not need it, and a refit will say that the name is not known.
-        return kind.__name__
-    if kind is splitter:
-        return name
-    params = splitter.get_params()
-    return {
-        "name": name,
-        "params": {key: _encode_value(key, value) for key, value in params.items()},
-    }
-
-
-def _decode_splitter(splitter):
-    """Undo `_encode_splitter`; a splitter that is not installed here stays a name."""
-    if isinstance(splitter, str):
-        return splitter
-    name = splitter["name"]
-    if not isinstance(name, str):
-        raise ValueError(f"the name of the splitter is {name!r}")
-    try:
-        kind = find_splitter(name)
-    except (ValueError, ImportError):
-        return name
-    params = {key: _decode_value(value) for key, value in splitter["params"].items()}
-    return kind(**params)

@@ -10,6 +10,7 @@ from obtree.splitter.discriminant import DiscriminantSplitter
 from obtree.splitter.oc1 import OC1Splitter
 from obtree.splitter.plugins import find_name, find_plugins, load_all, load_plugin
 from obtree.splitter.random_oblique import RandomObliqueSplitter
+from obtree.splitter.saved import SavedSplitter
 from obtree.splitter.two_probe import TwoProbeSplitter
 
 _SPLITTERS = {
@@ -91,6 +92,20 @@ def find_splitter(name, what="splitter", others=()):
     return load_plugin(name, plugins[name])
 
 
+def is_plugin(name):
+    """Whether a splitter of that name is found in another package, without importing it.
+
+    Parameters
+    ----------
+    name : str
+
+    Returns
+    -------
+    bool
+    """
+    return name not in _SPLITTERS and name in find_plugins(_SPLITTERS)
+
+
 def _describe(cls):
     """The first line of a class's docstring."""
     lines = (cls.__doc__ or "").strip().splitlines()
@@ -124,6 +139,8 @@ def resolve_splitter(splitter, what="splitter", others=()):
         return splitter()
     if isinstance(splitter, str):
         return find_splitter(splitter, what, others)()
+    if isinstance(splitter, SavedSplitter):
+        raise ValueError(splitter.explain([*_SPLITTERS, *find_plugins(_SPLITTERS)]))
     raise TypeError(
         f"{what} must be a name, a Splitter object or a Splitter class, got {show(splitter)} "
         f"of type {type(splitter).__name__}"
