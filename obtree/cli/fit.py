@@ -1,12 +1,12 @@
 """``obtree fit``: train a tree or forest on a table and save it."""
 
-import os
 import time
 
 from obtree.cli.models import ESTIMATORS, check_estimator, make_estimator
 from obtree.cli.source import CommandError
 from obtree.cli.table import add_reading_options, read_table, to_numbers
 from obtree.cli.target import MAX_CLASSES, read_target
+from obtree.core.files import check_target
 from obtree.estimators import save_model
 
 
@@ -78,9 +78,7 @@ def run(args):
     args : argparse.Namespace
         Parsed arguments.
     """
-    folder = os.path.dirname(os.path.abspath(args.out))
-    if not os.path.isdir(folder):  # known before hours of training, not after
-        raise CommandError(f"no such folder: {folder}")
+    check_target(args.out)  # known before hours of training, not after
     check_estimator(args.estimator)
     table = read_table(args.data, args.separator, args.encoding, args.decimal)
     task, target = read_target(table, args.target, args.task)

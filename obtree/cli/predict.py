@@ -42,6 +42,12 @@ def add_parser(subparsers):
     parser.add_argument("--out", help="file to write to (default: CSV on standard output)")
     parser.add_argument("--proba", action="store_true", help="one probability per class")
     add_reading_options(parser)
+    parser.add_argument(
+        "--allow-plugins",
+        action="store_true",
+        help="import a splitter of another package that the model names, and make it with the "
+        "parameters in the file; predicting does not need it",
+    )
     return parser
 
 
@@ -55,7 +61,7 @@ def run(args):
     """
     if not os.path.isfile(args.model):
         raise CommandError(f"no such file: {args.model}")
-    model = load_model(args.model)
+    model = load_model(args.model, allow_plugins=args.allow_plugins)
     if args.proba and not is_classifier(model):
         raise CommandError(f"--proba needs a classifier, {args.model} is a regressor")
     table = read_table(args.data, args.separator, args.encoding, args.decimal)

@@ -81,7 +81,11 @@ def _open_beside(target):
     if not os.path.isdir(folder):
         raise FileNotFoundError(f"no such folder: {folder}")
     partial = os.path.join(folder, f".obtree-{secrets.token_hex(8)}.part")
-    return open(partial, "xb"), partial
+    try:
+        return open(partial, "xb"), partial
+    except OSError as error:
+        # The user knows nothing of the other name.
+        raise OSError(error.errno, error.strerror, target) from error
 
 
 def _sync_folder(folder):

@@ -341,11 +341,14 @@ def _count_trees(formats, max_bytes):
 
 def _split_column(key, values, lengths, n_trees):
     """Cut one field into trees: a number each, or an array each if there are lengths."""
-    counts = values if lengths is None else lengths
+    counts, label = (values, key) if lengths is None else (lengths, f"the lengths of {key}")
     if counts.ndim != 1 or counts.dtype != np.int64:
-        raise ValueError(f"{'lengths of ' * (lengths is not None)}{key} must be int64 numbers")
+        raise ValueError(f"{label} must be int64 numbers, one for each tree")
     if len(counts) != n_trees:
-        raise ValueError(f"its arrays describe different numbers of trees ({key})")
+        raise ValueError(
+            f"its arrays describe different numbers of trees: format {n_trees}, {label} "
+            f"{len(counts)}"
+        )
     if lengths is None:
         return values.tolist()
     if values.ndim == 0 or (lengths < 0).any():

@@ -14,7 +14,7 @@ _MAGIC = b"\x93NUMPY\1\0"
 _PREFIX = len(_MAGIC) + 2
 _HEADER = re.compile(
     rb"\{'descr': '([<|])([biufU])([0-9]{1,9})', 'fortran_order': False, "
-    rb"'shape': \((|[0-9]{1,18},|[0-9]{1,18}(?:, [0-9]{1,18}){1,2})\), \} *\n?"
+    rb"'shape': \((|[0-9]{1,19},|[0-9]{1,19}(?:, [0-9]{1,19}){1,2})\), \} *\n?"
 )
 # Items of a number type, in bytes. A long double differs from machine to machine.
 _SIZES = {"b": (1,), "i": (1, 2, 4, 8), "u": (1, 2, 4, 8), "f": (2, 4, 8)}

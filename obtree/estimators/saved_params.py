@@ -60,13 +60,13 @@ def decode_params(params, kind, allow_plugins):
     """
     if not isinstance(params, dict):
         raise ValueError(f"its parameters are {show(params)}, expected names and values")
-    known = set(kind().get_params(deep=False)) - {"n_jobs"}
-    unknown = sorted(params.keys() - known)
+    defaults = kind().get_params(deep=False)
+    unknown = sorted(params.keys() - (defaults.keys() - {"n_jobs"}))
     if unknown:
         raise ValueError(f"unknown parameter {show(unknown[0])}")
     given = kind._splitter_param
     splitter = params[given]
-    if splitter not in getattr(kind, "_own_starts", ()):
+    if splitter not in (defaults[given], *getattr(kind, "_own_starts", ())):
         splitter = _decode_splitter(given, splitter, allow_plugins)
     plain = {name: _decode_value(name, value) for name, value in params.items() if name != given}
     return plain | {given: splitter}

@@ -24,8 +24,8 @@ _LOCAL = struct.Struct("<4s5H3L2H")
 
 _ENCRYPTED = 1
 _STORED, _DEFLATED = 0, 8
-# These values say that the number stands in a record of 64 bits.
-_WIDE_16, _WIDE_32 = 2**16 - 1, 2**32 - 1
+# Says that the number stands in a record of 64 bits.
+_WIDE = 2**32 - 1
 _EXTRA_64 = 1
 # Bytes that are read, or unpacked, at a time.
 _PIECE = 2**20
@@ -101,7 +101,8 @@ def _find_directory(stream, n_bytes):
     )
     if mark != b"PK\5\6" or comment:
         raise ValueError("it does not end as a zip file does; it may have been cut off")
-    if _WIDE_16 in (here, count) or _WIDE_32 in (size, start):
+    wide = max(0, at - _LOCATOR_64.size)
+    if _read_at(stream, wide, at - wide)[:4] == b"PK\6\7":
         at, disk, first, here, count, size, start = _find_directory_64(stream, at)
     if disk or first or here != count:
         raise ValueError("it is one part of several")
@@ -164,10 +165,10 @@ def _decode_name(data):
 def _widen(name, numbers, extra):
     """Return packed size, size and offset, the latter two found in this order in `extra`."""
     size, packed, offset = numbers
-    n_wide = numbers.count(_WIDE_32)
+    n_wide = numbers.count(_WIDE)
     if n_wide:
         wide = iter(_read_wide(name, extra, n_wide))
-        size, packed, offset = (next(wide) if n == _WIDE_32 else n for n in numbers)
+        size, packed, offset = (next(wide) if n == _WIDE else n for n in numbers)
     return packed, size, offset
 
 

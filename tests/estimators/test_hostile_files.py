@@ -101,7 +101,7 @@ def test_many_entries_on_one_stream(path):
     local, _ = make_entry("a", packed, 0, 100)
     entries = [make_entry(f"{k}.npy", packed, 0, 100)[1] for k in range(3000)]
     path.write_bytes(join([local], entries))
-    with pytest.raises(ValueError, match=r"overlap|name"):
+    with pytest.raises(ValueError, match=r"0.npy does not begin where"):
         load_model(path)
     # The names agree where the data begin, but the second member begins inside the first.
     inner, second = make_entry("b", b"x", 31, 1, zlib.crc32(b"x"), 0)

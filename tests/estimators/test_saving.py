@@ -155,3 +155,17 @@ def test_modes_follow_the_umask(tmp_path, model):
     finally:
         os.umask(before)
     assert (tmp_path / "model").stat().st_mode & 0o777 == 0o640
+    (tmp_path / "model").chmod(0o600)
+    save_model(tmp_path / "model", model)
+    assert (tmp_path / "model").stat().st_mode & 0o777 == 0o600
+
+
+def test_messages_name_the_file_and_not_the_partial_one(tmp_path, model, monkeypatch):
+    def refuse(path, mode):
+        raise PermissionError(13, "Permission denied", path)
+
+    monkeypatch.setattr("obtree.core.files.open", refuse, raising=False)
+    with pytest.raises(PermissionError) as caught:
+        save_model(tmp_path / "model", model)
+    assert caught.value.filename == os.path.realpath(tmp_path / "model")
+    assert ".part" not in str(caught.value)

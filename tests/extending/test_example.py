@@ -63,7 +63,8 @@ def test_models_keep_it(guided, tmp_path):
     forest = ObliqueForestClassifier(3, splitter=guided.GuidedSplitter(n_terms=2), random_state=0)
     forest.fit(X, y)
     save_model(tmp_path / "model", forest)
-    for other in (load_model(tmp_path / "model"), pickle.loads(pickle.dumps(forest))):
+    loaded = load_model(tmp_path / "model", allow_plugins=True)
+    for other in (loaded, pickle.loads(pickle.dumps(forest))):
         assert other.splitter == guided.GuidedSplitter(n_terms=2)
         np.testing.assert_array_equal(other.predict_proba(X), forest.predict_proba(X))
 

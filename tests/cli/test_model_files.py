@@ -1,0 +1,106 @@
+"""Model files on the command line: places to write to, and files that are no models."""
+
+import io
+import os
+import zipfile
+
+import numpy as np
+import pytest
+
+from obtree import ObliqueTreeClassifier, save_model
+from obtree.cli.main import main
+
+pd = pytest.importorskip("pandas")
+
+
+@pytest.fixture
+def table(tmp_path):
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    path = tmp_path / "table.csv"
+    frame = pd.DataFrame(X, columns=["a", "b"])
+    frame.assign(y=(X[:, 0] > 0).astype(int)).to_csv(path, index=False)
+    return path
+
+
+@pytest.fixture
+def model(tmp_path, table):
+    frame = pd.read_csv(table)
+    path = tmp_path / "model"
+    save_model(path, ObliqueTreeClassifier(random_state=0).fit(frame[["a", "b"]], frame["y"]))
+    return path
+
+
+def check_error(capsys, text, *args):
+    """Run a command that must end with one line and exit code 2."""
+    assert main([str(arg) for arg in args]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("obtree: error: ")
+    assert err.count("\n") == 1
+    assert text in err
+
+
+@pytest.mark.parametrize("place", ["folder", "none/model", "pipe"])
+def test_fit_looks_at_the_place_before_it_reads_the_table(tmp_path, capsys, place):
+    (tmp_path / "folder").mkdir()
+    text = {"folder": "is a folder", "none/model": "no such folder", "pipe": "not a regular file"}
+    if place == "pipe":
+        if not hasattr(os, "mkfifo"):
+            pytest.skip("there are no pipes with names here")
+        os.mkfifo(tmp_path / "pipe")
+    before = sorted(tmp_path.rglob("*"))
+    # The table does not exist, which is found out second.
+    args = ("fit", tmp_path / "none.csv", "--target", "y", "--out", tmp_path / place)
+    check_error(capsys, text[place], *args)
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_fit_tries_whether_the_folder_can_be_written(tmp_path, capsys, monkeypatch):
+    def refuse(path, mode):
+        raise PermissionError(13, "Permission denied", path)
+
+    monkeypatch.setattr("obtree.core.files.open", refuse, raising=False)
+    args = ("fit", tmp_path / "none.csv", "--target", "y", "--out", tmp_path / "model")
+    check_error(capsys, "Permission denied", *args)
+
+
+def break_array(data):
+    stream = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(stream, "w") as new:
+        for name in old.namelist():
+            content = old.read(name)
+            if name == "seeds.npy":
+                content = content.replace(b"(0,)", b"((((")
+            new.writestr(name, content)
+    return stream.getvalue()
+
+
+def nest_header(data):
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as new:
+        new.writestr("header.json", "[" * 10**5)
+    return stream.getvalue()
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda data: b"",
+        lambda data: data[:-1],
+        lambda data: data[: len(data) // 2],
+        lambda data: data.replace(b"PK\1\2", b"PK\1\3"),
+        lambda data: b"\n\x1b[2J" * 100,
+        break_array,
+        nest_header,
+    ],
+)
+def test_predict_with_a_damaged_model(model, table, capsys, damage):
+    model.write_bytes(damage(model.read_bytes()))
+    check_error(capsys, "is not a readable model: ", "predict", model, table)
+
+
+def test_predict_takes_the_permission(model, table, capsys):
+    plain = main(["predict", str(model), str(table)]), capsys.readouterr()
+    allowed = main(["predict", "--allow-plugins", str(model), str(table)]), capsys.readouterr()
+    assert plain == allowed
+    assert plain[0] == 0
