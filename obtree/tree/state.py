@@ -188,9 +188,19 @@ def _check_values(arrays):
     if value.shape[2] > 1:
         if (value < 0).any():
             raise ValueError("value holds a negative class fraction")
-        for output, n in enumerate(arrays["n_classes"]):
-            if value[:, output, n:].any():
-                raise ValueError(f"value of output {output} goes beyond its n_classes = {n}")
+        _check_classes("value", value, arrays["n_classes"])
+
+
+def _check_classes(name, by_output, n_classes):
+    """An output with fewer classes than others has zeros in place of those it lacks."""
+    beyond = np.arange(by_output.shape[2]) >= n_classes[:, np.newaxis]
+    if beyond.any():
+        wrong = (by_output.any(axis=0) & beyond).any(axis=1)
+        if wrong.any():
+            output = int(wrong.argmax())
+            raise ValueError(
+                f"{name} of output {output} goes beyond its n_classes = {n_classes[output]}"
+            )
 
 
 def _check_children(arrays):
@@ -238,9 +248,7 @@ def _check_leaves(arrays, n_features):
         if not np.isfinite(arrays[name]).all():
             raise ValueError(f"{name} must be finite")
         by_output = arrays[name].reshape(-1, n_outputs, max_n_classes)
-        for output, n in enumerate(arrays["n_classes"]):
-            if by_output[:, output, n:].any():
-                raise ValueError(f"{name} of output {output} goes beyond its n_classes = {n}")
+        _check_classes(name, by_output, arrays["n_classes"])
 
 
 def _check_terms(arrays, n_features):
