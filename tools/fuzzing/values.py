@@ -20,7 +20,7 @@ def change_items(rng, array):
     """Change some items: to odd values, to each other, or by a little."""
     array = array.copy()
     flat = array.reshape(-1)
-    if not flat.size:
+    if not flat.size or flat.dtype.kind not in "biufU":
         return array
     for _ in range(rng.choice((1, 1, 2, 5))):
         at = rng.randrange(flat.size)
@@ -70,7 +70,7 @@ def change_layout(rng, array):
     with np.errstate(all="ignore"):
         try:
             return array.astype(rng.choice(TYPES))
-        except ValueError:
+        except (TypeError, ValueError):  # text that is no number, dates
             return array.astype("U3")
 
 
