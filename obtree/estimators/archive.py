@@ -44,8 +44,10 @@ def write_archive(path, header, arrays):
         raise ValueError(
             f"a model of {len(arrays)} arrays cannot be saved; expected fewer than {MAX_MEMBERS}"
         )
+    text = json.dumps(header, allow_nan=False).encode()
+    _check_nesting(text)
     with replace_file(path) as stream, zipfile.ZipFile(stream, "w") as archive:
-        _write_member(archive, HEADER, json.dumps(header, allow_nan=False).encode())
+        _write_member(archive, HEADER, text)
         for name, array in arrays.items():
             _write_member(archive, name + SUFFIX, to_bytes(array))
 
@@ -74,7 +76,10 @@ def read_archive(path, max_bytes):
         When there is one, and it is not an archive of this kind.
     """
     name = os.fsdecode(path)
-    if os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path)):
+    if os.path.isdir(path):
+        raise IsADirectoryError(f"{name} is a folder, expected a model file")
+    if os.path.exists(path) and not os.path.isfile(path):
+        # To open a pipe could take forever.
         raise ValueError(f"{name} is not a regular file")
     with open(path, "rb") as stream:
         try:

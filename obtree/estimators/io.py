@@ -14,7 +14,6 @@ a RandomState instance None, and a fitted tree to start from the name of the def
 
 import importlib.metadata
 import os
-import re
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -56,8 +55,6 @@ HEADER_FIELDS = {
     "class_kinds",
 }
 CLASS_KINDS = ("plain", "object")
-
-_HALVES = re.compile("[\ud800-\udfff]")
 
 ESTIMATORS = {
     kind.__name__: kind
@@ -235,16 +232,11 @@ def _restore_features(estimator, header):
     names = header["feature_names"]
     if names is None:
         return
-    if not isinstance(names, list) or not all(map(_is_text, names)):
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise ValueError("feature names must be strings")
     if len(names) != estimator.n_features_in_:
         raise ValueError(f"{len(names)} feature names for {estimator.n_features_in_} features")
     estimator.feature_names_in_ = np.array(names, dtype=object)
-
-
-def _is_text(name):
-    """Tell whether a value is text that can be written; half a surrogate pair cannot."""
-    return isinstance(name, str) and (name.isascii() or not _HALVES.search(name))
 
 
 def _check_count(name, value):

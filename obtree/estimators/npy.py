@@ -21,7 +21,6 @@ _SIZES = {"b": (1,), "i": (1, 2, 4, 8), "u": (1, 2, 4, 8), "f": (2, 4, 8)}
 _MAX_LETTERS = 2**24
 _MAX_ITEMS = 2**48
 _MAX_LETTER = 0x10FFFF
-_SURROGATES = (0xD800, 0xDFFF)
 
 
 def can_store(dtype):
@@ -111,8 +110,5 @@ def _check_items(name, array):
     """Refuse bit patterns that the type does not have; NumPy trusts that there are none."""
     if array.dtype.kind == "b" and (array.view(np.uint8) > 1).any():
         raise ValueError(f"{name} holds a boolean that is neither 0 nor 1")
-    if array.dtype.kind == "U":
-        letters = array.view("<u4")
-        low, high = _SURROGATES
-        if (letters > _MAX_LETTER).any() or ((letters >= low) & (letters <= high)).any():
-            raise ValueError(f"{name} holds a code point that is no text")
+    if array.dtype.kind == "U" and (array.view("<u4") > _MAX_LETTER).any():
+        raise ValueError(f"{name} holds a code point that is no text")

@@ -120,6 +120,7 @@ def test_loaded_forest_grows_on(path, classes):
         np.array([3, 1, 2], dtype=np.int16),
         np.array([3, 1, 2], dtype=object),
         np.array([0.5, 1.0, 2.0]) * 2,
+        np.array(["a", "\ud800", "\U0010ffff"]),
     ],
     ids=str,
 )
@@ -216,6 +217,12 @@ def test_what_cannot_be_saved(path, classes):
     tree = ObliqueTreeClassifier().fit(X, y).set_params(max_depth=object())
     with pytest.raises(ValueError, match=r"max_depth=.* cannot be saved"):
         save_model(path, tree)
+
+    deep = 0
+    for _ in range(40):
+        deep = [deep]
+    with pytest.raises(ValueError, match="nested more than 32 levels"):
+        save_model(path, tree.set_params(max_depth=deep))
 
     class Own(ObliqueTreeClassifier):
         pass
