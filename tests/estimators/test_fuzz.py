@@ -1,5 +1,6 @@
 """The program that damages model files at random: it finds nothing, and could."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -43,7 +44,7 @@ def test_nothing_but_refusals_and_predictions():
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "400 mutations of 28 models" in done.stdout
+    assert re.search(r"^400 mutations of \d+ models", done.stdout, re.MULTILINE)
     assert "; 0 failures" in done.stdout
     head, *table = done.stdout.splitlines()
     assert head.split()[-2:] == ["predicted", "refused"]
