@@ -183,9 +183,11 @@ def work(arguments):
         started = time.perf_counter()
         for number in range(arguments.mutations):
             struct.pack_into("<q", progress, 0, number)
-            way, name, run, _ = fuzzer.mutate(number)
+            way, name = "mutate", "no model"
             begin = time.perf_counter()
             try:
+                way, name, run, _ = fuzzer.mutate(number)
+                begin = time.perf_counter()
                 outcome = run()
             except Exception as error:
                 outcome = "FAILED"

@@ -26,7 +26,9 @@ def change_items(rng, array):
         at = rng.randrange(flat.size)
         way = rng.randrange(4)
         if way == 0:
-            flat[at] = flat[rng.randrange(flat.size)]
+            # As a slice: an item of broken text cannot be read.
+            other = rng.randrange(flat.size)
+            flat[at : at + 1] = flat[other : other + 1]
         elif way == 1:
             raw = bytearray(flat[at : at + 1].tobytes())
             raw[rng.randrange(len(raw))] ^= 1 << rng.randrange(8)
