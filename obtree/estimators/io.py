@@ -174,13 +174,18 @@ def load_model(path, *, max_bytes=MAX_BYTES, allow_plugins=False):
     header, arrays = read_archive(path, max_bytes)
     try:
         return _build_estimator(header, arrays, max_bytes, allow_plugins)
-    except KeyError as error:
-        text = f"it lacks {error}"
-    except MemoryError:
-        text = "it takes more memory than there is"
-    except (TypeError, ValueError, OverflowError) as error:
-        text = str(error)
-    raise ValueError(f"{os.fsdecode(path)} is not a valid model: {text}")
+    except (KeyError, MemoryError, OverflowError, TypeError, ValueError) as error:
+        text = f"{os.fsdecode(path)} is not a valid model: {_explain(error)}"
+        raise ValueError(text) from error
+
+
+def _explain(error):
+    """Say what an error means for a file."""
+    if isinstance(error, KeyError):
+        return f"it lacks {error}"
+    if isinstance(error, MemoryError):
+        return "it takes more memory than there is"
+    return str(error)
 
 
 def _build_estimator(header, arrays, max_bytes, allow_plugins):
