@@ -272,13 +272,11 @@ class FileMutator:
         """As many trees as the limit has room for."""
         per_tree = sum(map(len, seed.contents.values()))
         count = max(1, int(rng.choice((0.2, 0.5, 0.8, 2, 8)) * self.max_bytes / per_tree))
-        contents = {
-            name: write_array(np.concatenate([array] * count)) if "classes" not in name else data
-            for name, data, array in (
-                (name, seed.contents[name], array) for name, array in seed.arrays.items()
-            )
-        }
-        return write_contents({"header.json": seed.contents["header.json"], **contents})
+        contents = dict(seed.contents)
+        for name, array in seed.arrays.items():
+            if not name.startswith("classes_"):  # labels are those of all trees
+                contents[name] = write_array(np.concatenate([array] * count))
+        return write_contents(contents)
 
     def _fill_array(self, rng, seed):
         """An array as large as the limit, or with an axis as long as numbers go."""
