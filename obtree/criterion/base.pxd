@@ -83,10 +83,11 @@ cdef class Criterion:
     # Whether scan_above is there.
     cdef bint scans_above
 
-    # As `scan`, from the words of those rows only whose key is not 0: the other rows of
-    # the node's n, one or more, stand in front of them with key 0.
-    cdef int scan_above(self, const uint64_t* words, idx_t n_words, idx_t n,
-                        const ScanLimits* limits, Cut* best) except -1 nogil
+    # As `scan`, from the words of some of the node's n rows: the others, one or more, share
+    # `rest_key`, which no word has, and stand behind the first n_below words.
+    cdef int scan_above(self, const uint64_t* words, idx_t n_words, idx_t n, idx_t n_below,
+                        uint32_t rest_key, const ScanLimits* limits,
+                        Cut* best) except -1 nogil
 
     # Whether scan_bins is expected to beat sorting for n rows in n_bins bins.
     cdef bint prefers_bins(self, idx_t n, idx_t n_bins) noexcept nogil

@@ -34,8 +34,9 @@ cdef class Criterion:
         with gil:
             raise NotImplementedError(f"{type(self).__name__} must implement scan")
 
-    cdef int scan_above(self, const uint64_t* words, idx_t n_words, idx_t n,
-                        const ScanLimits* limits, Cut* best) except -1 nogil:
+    cdef int scan_above(self, const uint64_t* words, idx_t n_words, idx_t n, idx_t n_below,
+                        uint32_t rest_key, const ScanLimits* limits,
+                        Cut* best) except -1 nogil:
         with gil:
             raise NotImplementedError(f"{type(self).__name__} must implement scan_above")
 

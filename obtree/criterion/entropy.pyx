@@ -102,13 +102,15 @@ cdef class Entropy(ClassCriterion):
                 &best.low_key, &best.high_key,
             )
             return 0
-        sweep_words(&sums, &self.node, words, n, n, limits, best)
+        sweep_words(&sums, &self.node, words, n, n, 0, 0, limits, best)
         return 0
 
-    cdef int scan_above(self, const uint64_t* words, idx_t n_words, idx_t n,
-                        const ScanLimits* limits, Cut* best) except -1 nogil:
+    cdef int scan_above(self, const uint64_t* words, idx_t n_words, idx_t n, idx_t n_below,
+                        uint32_t rest_key, const ScanLimits* limits,
+                        Cut* best) except -1 nogil:
         cdef EntropySums sums = self._sums
-        sweep_words(&sums, &self.node, words, n_words, n, limits, best)
+        sweep_words(&sums, &self.node, words, n_words, n, n_below, rest_key,
+                    limits, best)
         return 0
 
     cdef int scan_flips(self, const uint64_t* words, idx_t n, idx_t n_down,

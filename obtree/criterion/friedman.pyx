@@ -4,7 +4,7 @@ With one output it ranks cuts as squared error does; with several it adds the
 outputs' differences before squaring."""
 
 from libc.math cimport INFINITY
-from libc.stdint cimport uint64_t
+from libc.stdint cimport uint32_t, uint64_t
 
 from obtree.core.types cimport idx_t
 from obtree.criterion.base cimport Cut, RankColumn, ScanLimits
@@ -27,13 +27,15 @@ cdef class FriedmanError(MomentCriterion):
     cdef int scan(self, const uint64_t* words, idx_t n, const ScanLimits* limits,
                   Cut* best) except -1 nogil:
         cdef FriedmanScore kind
-        scan_moment_words(&kind, &self.node, words, n, n, limits, best)
+        scan_moment_words(&kind, &self.node, words, n, n, 0, 0, limits, best)
         return 0
 
-    cdef int scan_above(self, const uint64_t* words, idx_t n_words, idx_t n,
-                        const ScanLimits* limits, Cut* best) except -1 nogil:
+    cdef int scan_above(self, const uint64_t* words, idx_t n_words, idx_t n, idx_t n_below,
+                        uint32_t rest_key, const ScanLimits* limits,
+                        Cut* best) except -1 nogil:
         cdef FriedmanScore kind
-        scan_moment_words(&kind, &self.node, words, n_words, n, limits, best)
+        scan_moment_words(&kind, &self.node, words, n_words, n, n_below, rest_key,
+                          limits, best)
         return 0
 
     cdef int scan_flips(self, const uint64_t* words, idx_t n, idx_t n_down,

@@ -40,13 +40,15 @@ cdef class Gini(ClassCriterion):
     cdef int scan(self, const uint64_t* words, idx_t n, const ScanLimits* limits,
                   Cut* best) except -1 nogil:
         cdef GiniSums sums
-        sweep_words(&sums, &self.node, words, n, n, limits, best)
+        sweep_words(&sums, &self.node, words, n, n, 0, 0, limits, best)
         return 0
 
-    cdef int scan_above(self, const uint64_t* words, idx_t n_words, idx_t n,
-                        const ScanLimits* limits, Cut* best) except -1 nogil:
+    cdef int scan_above(self, const uint64_t* words, idx_t n_words, idx_t n, idx_t n_below,
+                        uint32_t rest_key, const ScanLimits* limits,
+                        Cut* best) except -1 nogil:
         cdef GiniSums sums
-        sweep_words(&sums, &self.node, words, n_words, n, limits, best)
+        sweep_words(&sums, &self.node, words, n_words, n, n_below, rest_key,
+                    limits, best)
         return 0
 
     cdef int scan_flips(self, const uint64_t* words, idx_t n, idx_t n_down,

@@ -120,12 +120,36 @@ cdef inline w_t move_rest_moments(const MomentNode* node, double* left, const ui
     return rest
 
 
+cdef inline void sweep_moments_below(const score_t* kind, const MomentNode* node, double* left,
+                                     const uint64_t* words, idx_t n_words, idx_t n,
+                                     uint32_t next_key, const ScanLimits* limits,
+                                     Cut* best) noexcept nogil:
+    """The cuts behind each of the words, others of the node's n rows following with next_key.
+
+    IN/OUT left (n_outputs): zeros, then sums left of the last cut.
+    """
+    cdef const double* record
+    cdef w_t weight_left = 0.0
+    cdef idx_t i, k, n_outputs = node.n_outputs
+    cdef uint32_t key
+    for i in range(n_words):
+        record = node.records + word_position(words[i]) * (1 + n_outputs)
+        weight_left += record[0]
+        for k in range(n_outputs):
+            left[k] += record[1 + k]
+        key = word_key(words[i + 1]) if i + 1 < n_words else next_key
+        if word_key(words[i]) != key:
+            judge_moments(kind, node, left, i + 1, n - i - 1, weight_left, word_key(words[i]),
+                          key, limits, best)
+
+
 cdef inline void sweep_moments(const score_t* kind, const MomentNode* node, double* left,
-                               const uint64_t* words, idx_t n_words, idx_t n,
-                               const ScanLimits* limits, Cut* best) noexcept nogil:
+                               const uint64_t* words, idx_t n_words, idx_t n, idx_t n_below,
+                               uint32_t rest_key, const ScanLimits* limits,
+                               Cut* best) noexcept nogil:
     """Every cut between two different keys of the sorted words, left to right.
 
-    Rows of the node's n that have no word stand in front of them with key 0.
+    Rows of the node's n that have no word stand behind the first n_below with key rest_key.
     SCRATCH left (n_outputs): sums left of the cut.
     """
     cdef const double* record
@@ -135,8 +159,17 @@ cdef inline void sweep_moments(const score_t* kind, const MomentNode* node, doub
     for k in range(n_outputs):
         left[k] = 0.0
     if n_left > 0:
+        if n_below > 0:
+            sweep_moments_below(kind, node, left, words, n_below, n, rest_key, limits, best)
+            words += n_below
+            n_words -= n_below
+            n_left += n_below
         weight_left = move_rest_moments(node, left, words, n_words)
-        judge_moments(kind, node, left, n_left, n_words, weight_left, 0, next_key, limits, best)
+        if n_words == 0:
+            return
+        next_key = word_key(words[0])
+        judge_moments(kind, node, left, n_left, n_words, weight_left, rest_key, next_key, limits,
+                      best)
     for i in range(n_words - 1):
         record = node.records + word_position(words[i]) * (1 + n_outputs)
         weight_left += record[0]
@@ -197,15 +230,16 @@ cdef inline MomentNode copy_single(const MomentNode* node, double* total) noexce
 
 cdef inline void scan_moment_words(const score_t* kind, const MomentNode* node,
                                    const uint64_t* words, idx_t n_words, idx_t n,
-                                   const ScanLimits* limits, Cut* best) noexcept nogil:
+                                   idx_t n_below, uint32_t rest_key, const ScanLimits* limits,
+                                   Cut* best) noexcept nogil:
     """`sweep_moments`; a copy of the node with one output keeps its sums in registers."""
     cdef MomentNode one
     cdef double left, total
     if node.n_outputs == 1:
         one = copy_single(node, &total)
-        sweep_moments(kind, &one, &left, words, n_words, n, limits, best)
+        sweep_moments(kind, &one, &left, words, n_words, n, n_below, rest_key, limits, best)
     else:
-        sweep_moments(kind, node, node.left, words, n_words, n, limits, best)
+        sweep_moments(kind, node, node.left, words, n_words, n, n_below, rest_key, limits, best)
 
 
 cdef inline idx_t scan_moment_bins(const score_t* kind, const MomentNode* node,

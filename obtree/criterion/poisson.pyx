@@ -3,7 +3,7 @@
 Targets are not negative; a cut must leave a positive sum on both sides."""
 
 from libc.math cimport log
-from libc.stdint cimport uint64_t
+from libc.stdint cimport uint32_t, uint64_t
 
 from obtree.core.types cimport idx_t, rounding_share
 from obtree.criterion.base cimport Cut, RankColumn, ScanLimits
@@ -44,13 +44,15 @@ cdef class Poisson(MomentCriterion):
     cdef int scan(self, const uint64_t* words, idx_t n, const ScanLimits* limits,
                   Cut* best) except -1 nogil:
         cdef PoissonScore kind
-        scan_moment_words(&kind, &self.node, words, n, n, limits, best)
+        scan_moment_words(&kind, &self.node, words, n, n, 0, 0, limits, best)
         return 0
 
-    cdef int scan_above(self, const uint64_t* words, idx_t n_words, idx_t n,
-                        const ScanLimits* limits, Cut* best) except -1 nogil:
+    cdef int scan_above(self, const uint64_t* words, idx_t n_words, idx_t n, idx_t n_below,
+                        uint32_t rest_key, const ScanLimits* limits,
+                        Cut* best) except -1 nogil:
         cdef PoissonScore kind
-        scan_moment_words(&kind, &self.node, words, n_words, n, limits, best)
+        scan_moment_words(&kind, &self.node, words, n_words, n, n_below, rest_key,
+                          limits, best)
         return 0
 
     cdef int scan_flips(self, const uint64_t* words, idx_t n, idx_t n_down,

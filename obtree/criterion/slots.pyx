@@ -6,7 +6,7 @@ so that they share one sweep and differ in what `rate_slots` makes of them.
 """
 
 from libc.math cimport INFINITY
-from libc.stdint cimport uint64_t
+from libc.stdint cimport uint32_t, uint64_t
 
 from obtree.core.types cimport idx_t, w_t
 from obtree.criterion.base cimport Cut, RankColumn, ScanLimits
@@ -35,14 +35,16 @@ cdef class SlotCriterion(ClassCriterion):
                   Cut* best) except -1 nogil:
         cdef SlotSums sums
         sums.measure = self.measure
-        sweep_words(&sums, &self.node, words, n, n, limits, best)
+        sweep_words(&sums, &self.node, words, n, n, 0, 0, limits, best)
         return 0
 
-    cdef int scan_above(self, const uint64_t* words, idx_t n_words, idx_t n,
-                        const ScanLimits* limits, Cut* best) except -1 nogil:
+    cdef int scan_above(self, const uint64_t* words, idx_t n_words, idx_t n, idx_t n_below,
+                        uint32_t rest_key, const ScanLimits* limits,
+                        Cut* best) except -1 nogil:
         cdef SlotSums sums
         sums.measure = self.measure
-        sweep_words(&sums, &self.node, words, n_words, n, limits, best)
+        sweep_words(&sums, &self.node, words, n_words, n, n_below, rest_key,
+                    limits, best)
         return 0
 
     cdef int scan_flips(self, const uint64_t* words, idx_t n, idx_t n_down,

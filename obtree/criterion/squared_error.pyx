@@ -1,6 +1,6 @@
 """Squared error: the variance of a node's targets."""
 
-from libc.stdint cimport uint64_t
+from libc.stdint cimport uint32_t, uint64_t
 
 from obtree.core.types cimport idx_t
 from obtree.criterion.base cimport Cut, RankColumn, ScanLimits
@@ -19,13 +19,15 @@ cdef class SquaredError(MomentCriterion):
     cdef int scan(self, const uint64_t* words, idx_t n, const ScanLimits* limits,
                   Cut* best) except -1 nogil:
         cdef SquaredScore kind
-        scan_moment_words(&kind, &self.node, words, n, n, limits, best)
+        scan_moment_words(&kind, &self.node, words, n, n, 0, 0, limits, best)
         return 0
 
-    cdef int scan_above(self, const uint64_t* words, idx_t n_words, idx_t n,
-                        const ScanLimits* limits, Cut* best) except -1 nogil:
+    cdef int scan_above(self, const uint64_t* words, idx_t n_words, idx_t n, idx_t n_below,
+                        uint32_t rest_key, const ScanLimits* limits,
+                        Cut* best) except -1 nogil:
         cdef SquaredScore kind
-        scan_moment_words(&kind, &self.node, words, n_words, n, limits, best)
+        scan_moment_words(&kind, &self.node, words, n_words, n, n_below, rest_key,
+                          limits, best)
         return 0
 
     cdef int scan_flips(self, const uint64_t* words, idx_t n, idx_t n_down,

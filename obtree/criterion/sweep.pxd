@@ -58,19 +58,47 @@ cdef inline w_t move_rest_left(sums_t* sums, const ClassNode* node, const uint64
     return rest
 
 
+cdef inline void sweep_below(sums_t* sums, const ClassNode* node, const uint64_t* words,
+                             idx_t n_words, idx_t n, uint32_t next_key,
+                             const ScanLimits* limits, Cut* best) noexcept nogil:
+    """The cuts behind each of the words, others of the node's n rows following with next_key."""
+    cdef w_t w, weight_left = 0.0
+    cdef idx_t i, k, p
+    cdef uint32_t key
+    reset_sums(sums, node)
+    for i in range(n_words):
+        p = word_position(words[i])
+        w = row_weight(node, p)
+        weight_left += w
+        for k in range(node.n_outputs):
+            move_left(sums, node, row_slot(node, p, k), w)
+        key = word_key(words[i + 1]) if i + 1 < n_words else next_key
+        if word_key(words[i]) != key:
+            judge_cut(sums, node, i + 1, n - i - 1, weight_left, word_key(words[i]), key, limits,
+                      best)
+
+
 cdef inline void sweep_words(sums_t* sums, const ClassNode* node, const uint64_t* words,
-                             idx_t n_words, idx_t n, const ScanLimits* limits,
-                             Cut* best) noexcept nogil:
+                             idx_t n_words, idx_t n, idx_t n_below, uint32_t rest_key,
+                             const ScanLimits* limits, Cut* best) noexcept nogil:
     """Every cut between two different keys of the sorted words, left to right.
 
-    Rows of the node's n that have no word stand in front of them with key 0.
+    Rows of the node's n that have no word stand behind the first n_below with key rest_key.
     """
     cdef w_t w, weight_left = 0.0
     cdef idx_t i, k, p, n_left = n - n_words, n_outputs = node.n_outputs
     cdef uint32_t key, next_key = word_key(words[0])
     if n_left > 0:
+        if n_below > 0:
+            sweep_below(sums, node, words, n_below, n, rest_key, limits, best)
+            words += n_below
+            n_words -= n_below
+            n_left += n_below
         weight_left = move_rest_left(sums, node, words, n_words)
-        judge_cut(sums, node, n_left, n_words, weight_left, 0, next_key, limits, best)
+        if n_words == 0:
+            return
+        next_key = word_key(words[0])
+        judge_cut(sums, node, n_left, n_words, weight_left, rest_key, next_key, limits, best)
     else:
         reset_sums(sums, node)
     for i in range(n_words - 1):

@@ -17,6 +17,7 @@ cdef class RankBlock:
     cdef uint8_t* _bits       # (row_bytes) of all rows in the block
     cdef row_t* _place        # (n_samples) where a row stands in the block
     cdef row_t* _places       # (max_rows) the same for the rows of the open node
+    cdef bint _is_sparse
 
     cdef int bind(self, const DataView* data, bint allowed, Workspace workspace) except -1
     cdef void begin_tree(self) noexcept nogil

@@ -5,9 +5,13 @@ a cache miss: its rows are scattered over all of X. Growth is depth-first, so wh
 rows of a subtree first get few enough their ranks are copied together once, and
 everything below reads the copy, which stays in the caches. Columns that are zero in all rows
 of the copy, one in ten of those a node looks at in pictures, need not be read at all.
+
+Sparse data have nothing to copy: there a node tells where its rows stand, so that the entries
+of a column find them.
 """
 
 from libc.stdint cimport uint8_t
+from libc.string cimport memset
 
 from obtree.core.dispatch cimport kernels
 from obtree.core.memory cimport Workspace
@@ -26,6 +30,12 @@ cdef class RankBlock:
         self._data = data
         self.view = data[0]
         self._max_rows = 0
+        self._is_sparse = data.n_features > 0 and data.columns[0].rows != NULL
+        if data.entry_start != NULL:
+            self.view.place = <row_t*>workspace.take(data.n_samples, sizeof(row_t))
+            memset(self.view.place, 0, data.n_samples * sizeof(row_t))
+            self.view.term_of = <row_t*>workspace.take(data.n_features, sizeof(row_t))
+            memset(self.view.term_of, 0, data.n_features * sizeof(row_t))
         if allowed and data.row_codes != NULL:
             self._max_rows = min(BLOCK_BYTES // data.row_bytes, data.n_samples // SPREAD)
         if self._max_rows > 0:
@@ -54,6 +64,9 @@ cdef class RankBlock:
     cdef void open_node(self, const row_t* rows, idx_t start, idx_t end) noexcept nogil:
         """Make `view` fit the node of rows[start:end]; nodes come in depth-first order."""
         cdef idx_t p
+        if self._is_sparse:
+            for p in range(end - start):
+                self.view.place[rows[start + p]] = <row_t>p
         if self._max_rows == 0:
             return
         if end - start > self._max_rows:

@@ -1,16 +1,16 @@
 # X as the trees see it: every column encoded once as ranks of its distinct values.
 
-from libc.stdint cimport int32_t, uint16_t, uint32_t, uint64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint64_t, uint8_t
 
 from obtree.core.memory cimport Workspace
-from obtree.core.types cimport X_t, idx_t, row_t
+from obtree.core.types cimport X_t, feature_t, idx_t, row_t
 from obtree.data.encode cimport Encoding
 
 
 cdef struct ColumnView:
     # Ranks 0..n_values-1 of the distinct values; a missing value has rank n_values.
     # Dense: one rank a row. Sparse: one a stored entry, whose rows stand in `rows`;
-    # every other row holds zero, rank `zero_code`.
+    # every other row holds zero, rank `zero_code`, if there are others.
     const void* codes
     int32_t width             # bytes of a rank: 1, 2 or 4
     uint32_t n_values
@@ -41,6 +41,16 @@ cdef struct DataView:
     const row_t* row_places
     # By byte of a row: the bits of all rows in row_codes, when it holds but a few. NULL: unknown.
     const uint8_t* row_bits
+    # Data with many zeros: what is not zero once more, row after row. The entries of row i stand
+    # from entry_start[i] to entry_start[i + 1], features ascending. NULL when not kept.
+    const int64_t* entry_start
+    const feature_t* entry_feature
+    const uint32_t* entry_code    # ranks
+    bint is_hollow            # nearly all cells of many columns are zero, see entries.pyx
+    # Scratch of a worker, NULL where there is none. Row r is number place[r] of the open node,
+    # if it is one of its rows.
+    row_t* place              # (n_samples)
+    row_t* term_of            # (n_features) one more than a feature's number in a list; zeros
 
 
 cdef class Dataset:

@@ -31,6 +31,7 @@ from obtree.data.encode cimport (
     pack_codes,
     rank_bytes,
 )
+from obtree.data.entries cimport is_hollow, lay_entries
 from obtree.data.lift cimport lift_columns
 
 from obtree.core.threads import call_detached
@@ -73,9 +74,16 @@ cdef class Dataset:
         self.view.row_limit = 0
         self.view.row_places = NULL
         self.view.row_bits = NULL
+        self.view.entry_start = NULL
+        self.view.entry_feature = NULL
+        self.view.entry_code = NULL
+        self.view.place = NULL
+        self.view.term_of = NULL
         self.is_sparse = sparse.issparse(X)
         if self.is_sparse:
             self._encode_sparse(X.tocsc())
+            self.view.is_hollow = is_hollow(&self.view)
+            lay_entries(self)
             return
         if keep_rows == "wide":
             keep_rows = X.dtype.itemsize > 1
@@ -87,6 +95,9 @@ cdef class Dataset:
             self._keep_rows(X)
         encode = self._encode_bytes if X.dtype == np.uint8 else self._encode_dense
         call_detached(encode, X, n_threads, detach=n_threads > 1)
+        self.view.is_hollow = is_hollow(&self.view)
+        if self.view.is_hollow and keep_rows:
+            lay_entries(self)
         if not keep_rows and self._every_column_has_values():
             self._X = None
             self.view.X = NULL
@@ -253,7 +264,9 @@ cdef class Dataset:
             pack_codes(codes, n_stored, self._columns[j].width, <void*>self._columns[j].codes)
             self._columns[j].rows = rows
             self._columns[j].n_stored = n_stored
-            self._columns[j].zero_code = codes[n_stored] if n_stored < n_samples else 0
+            # Where every row has an entry no rank stands for the others.
+            self._columns[j].zero_code = (codes[n_stored] if n_stored < n_samples
+                                          else <uint32_t>0xFFFFFFFF)
 
 
 cdef int keep_values(Dataset dataset, idx_t j, const X_t* values) except -1:

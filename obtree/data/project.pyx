@@ -11,6 +11,7 @@ from libc.stdint cimport uint8_t, uint32_t
 from obtree.core.dispatch cimport kernels
 from obtree.core.types cimport X_t, idx_t, row_t
 from obtree.data.dataset cimport ColumnView, DataView, gather_codes
+from obtree.data.entries cimport project_by_rows
 from obtree.data.hyperplane cimport Hyperplane, project_plane
 
 cdef enum:
@@ -32,6 +33,8 @@ cdef void project_rows(const DataView* view, const Hyperplane* plane, const row_
                                plane.weight, plane.n_terms, rows, n, out)
         return
     if project_bytes(view, plane, rows, n, out):
+        return
+    if plane.n_terms >= LANES and project_by_rows(view, plane, rows, n, out):
         return
     if plane.n_terms >= LANES and n < FEW_ROWS and has_byte_rows(view, plane):
         for p in range(n):

@@ -43,32 +43,34 @@ cdef double round_to_power(double span) noexcept nogil:
 
 cdef int measure_spans(const DataView* view, const w_t* weight, double* span,
                        Workspace workspace) except -1:
-    cdef idx_t j, n_most = 0
+    cdef idx_t j, n_most = 0, n_weighted = view.n_samples
     cdef uint8_t* present = NULL
-    if weight != NULL and has_zero(weight, view.n_samples):
+    if weight != NULL:
+        n_weighted = count_weighted(weight, view.n_samples)
+    if n_weighted < view.n_samples:
         for j in range(view.n_features):
             n_most = max(n_most, <idx_t>view.columns[j].n_values + 1)
         present = <uint8_t*>workspace.take(n_most, sizeof(uint8_t))
     for j in range(view.n_features):
-        span[j] = measure_column(view, j, weight, present)
+        span[j] = measure_column(view, j, weight, n_weighted, present)
     return 0
 
 
-cdef bint has_zero(const w_t* weight, idx_t n) noexcept nogil:
-    cdef idx_t i
+cdef idx_t count_weighted(const w_t* weight, idx_t n) noexcept nogil:
+    """Rows with a weight above zero."""
+    cdef idx_t i, n_weighted = 0
     for i in range(n):
-        if weight[i] == 0.0:
-            return True
-    return False
+        n_weighted += weight[i] > 0.0
+    return n_weighted
 
 
 cdef double measure_column(const DataView* view, idx_t j, const w_t* weight,
-                           uint8_t* present) noexcept nogil:
+                           idx_t n_weighted, uint8_t* present) noexcept nogil:
     """The span of a column; SCRATCH present, NULL when all its values count."""
     cdef uint32_t n_values = view.columns[j].n_values
     cdef uint32_t skipped, low, high
     if present != NULL:
-        n_values = mark_present(view, j, weight, present)
+        n_values = mark_present(view, j, weight, n_weighted, present)
     if n_values < 2:
         return 1.0
     skipped = n_values // 4
@@ -81,10 +83,10 @@ cdef double measure_column(const DataView* view, idx_t j, const w_t* weight,
 
 
 cdef uint32_t mark_present(const DataView* view, idx_t j, const w_t* weight,
-                           uint8_t* present) noexcept nogil:
-    """Mark the ranks that rows with a weight have; how many there are."""
+                           idx_t n_weighted, uint8_t* present) noexcept nogil:
+    """Mark the ranks that the n_weighted rows with a weight have; how many there are."""
     cdef const ColumnView* column = &view.columns[j]
-    cdef idx_t i, n_implied = 0
+    cdef idx_t i, n_implied = n_weighted
     cdef uint32_t n_present = 0
     memset(present, 0, column.n_values + 1)
     if column.rows == NULL:
@@ -92,8 +94,6 @@ cdef uint32_t mark_present(const DataView* view, idx_t j, const w_t* weight,
             if weight[i] > 0.0:
                 present[stored_code(column, i)] = 1
     else:
-        for i in range(view.n_samples):
-            n_implied += weight[i] > 0.0
         for i in range(column.n_stored):
             if weight[column.rows[i]] > 0.0:
                 present[stored_code(column, i)] = 1
@@ -137,14 +137,16 @@ cdef struct Moments:
 cdef int measure_variances(const DataView* view, const w_t* weight, double* variance,
                            Workspace workspace) except -1:
     cdef Moments* moments = <Moments*>workspace.take(view.n_features, sizeof(Moments))
-    cdef double mean
-    cdef idx_t j
+    cdef double mean, total = 0.0
+    cdef idx_t i, j
     memset(moments, 0, view.n_features * sizeof(Moments))
     if view.X != NULL:
         add_rows(view, weight, moments)
     else:
+        for i in range(view.n_samples):
+            total += 1.0 if weight == NULL else weight[i]
         for j in range(view.n_features):
-            add_column(view, j, weight, &moments[j])
+            add_column(view, j, weight, total, &moments[j])
     for j in range(view.n_features):
         variance[j] = 0.0
         if moments[j].weight > 0.0:
@@ -178,16 +180,13 @@ cdef void add_rows(const DataView* view, const w_t* weight, Moments* moments) no
                 add_value(&moments[j], value, here)
 
 
-cdef void add_column(const DataView* view, idx_t j, const w_t* weight,
+cdef void add_column(const DataView* view, idx_t j, const w_t* weight, double total,
                      Moments* moments) noexcept nogil:
-    """A feature whose ranks are all that is kept."""
+    """A feature whose ranks are all that is kept; `total` is what all rows weigh."""
     cdef const ColumnView* column = &view.columns[j]
-    cdef idx_t i, k, n = view.n_samples if column.rows == NULL else column.n_stored
+    cdef idx_t k, n = view.n_samples if column.rows == NULL else column.n_stored
     cdef uint32_t code
-    cdef double here = 1.0, implied = 0.0
-    if column.rows != NULL:
-        for i in range(view.n_samples):
-            implied += 1.0 if weight == NULL else weight[i]
+    cdef double here = 1.0, implied = 0.0 if column.rows == NULL else total
     for k in range(n):
         if weight != NULL:
             here = weight[k if column.rows == NULL else column.rows[k]]

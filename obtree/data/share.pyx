@@ -7,16 +7,20 @@ of its values there, and feature importances are shared in that proportion.
 
 from libc.float cimport DBL_MAX
 from libc.math cimport NAN, fabs, sqrt
-from libc.stdint cimport uint8_t, uint32_t
+from libc.stdint cimport int64_t, uint8_t, uint32_t
 
-from obtree.core.types cimport idx_t, row_t, w_t
+from obtree.core.types cimport feature_t, idx_t, row_t, w_t
 from obtree.data.dataset cimport ColumnView, DataView, read_value, stored_code
+from obtree.data.entries cimport clear_terms, mark_terms
 from obtree.data.hyperplane cimport Hyperplane
 
 cdef enum:
     # Rows that are looked at: a spread known to 6 % is enough for an importance, which adds
     # up many nodes, and large nodes cost no more than small ones.
     SAMPLE = 128
+    MANY_TERMS = 16           # from which sparse rows are read once for all terms
+    CHUNK = 512               # terms whose sums are kept together
+    SLOTS = 32                # columns that are spread out together
 
 
 cdef void read_cells(const DataView* view, idx_t j, const row_t* rows, idx_t n,
@@ -69,6 +73,119 @@ cdef double measure_spread(const double* value, const double* weight, idx_t n) n
     return sqrt(max(squares / total - mean * mean, 0.0))
 
 
+cdef struct SpreadChunk:
+    # Sums of the terms [start, end) over the sample, as `measure_spread` makes them, of those
+    # that are zero in the first row: zeros then add nothing.
+    idx_t start
+    idx_t end
+    double sums[CHUNK]
+    double squares[CHUNK]
+
+
+cdef bint measure_entries(const DataView* view, const Hyperplane* plane, const row_t* sample,
+                          const double* weight, idx_t n, double* spread) noexcept nogil:
+    """The spread of every term of a plane over sparse rows; False when they do not suit.
+
+    A row is read as often as there are chunks of terms, and only where they are.
+    """
+    cdef SpreadChunk chunk
+    cdef int64_t at[SAMPLE]
+    cdef double total = 0.0, mean
+    cdef idx_t i, k
+    if view.X != NULL or plane.partner != NULL:
+        return False
+    for k in range(plane.n_terms):
+        if view.columns[plane.feature[k]].has_missing or (
+            k > 0 and plane.feature[k] <= plane.feature[k - 1]
+        ):
+            return False
+    if not mark_terms(view, plane.feature, plane.n_terms):
+        return False
+    for i in range(n):
+        total += weight[i]
+        at[i] = view.entry_start[sample[i]]
+    chunk.start = 0
+    while chunk.start < plane.n_terms:
+        chunk.end = min(chunk.start + CHUNK, plane.n_terms)
+        for k in range(chunk.end - chunk.start):
+            chunk.sums[k] = chunk.squares[k] = 0.0
+        for i in range(n):
+            add_entries(view, plane, &chunk, sample[i], weight[i], &at[i])
+        for k in range(chunk.start, chunk.end):
+            mean = chunk.sums[k - chunk.start] / total
+            spread[k] = sqrt(max(chunk.squares[k - chunk.start] / total - mean * mean, 0.0))
+        chunk.start = chunk.end
+    spread_first_row(view, plane, sample, weight, n, spread)
+    clear_terms(view, plane.feature, plane.n_terms)
+    return True
+
+
+cdef void add_entries(const DataView* view, const Hyperplane* plane, SpreadChunk* chunk,
+                      row_t row, double weight, int64_t* at) noexcept nogil:
+    """Add a row's entries to the sums of a chunk; IN/OUT at: the first that is not added yet."""
+    cdef feature_t last = plane.feature[chunk.end - 1]
+    cdef int64_t e = at[0], end = view.entry_start[row + 1]
+    cdef double value
+    cdef idx_t k
+    while e < end and view.entry_feature[e] <= last:
+        k = view.term_of[view.entry_feature[e]] - 1
+        if k >= 0:
+            value = <double>view.columns[view.entry_feature[e]].values[view.entry_code[e]]
+            chunk.sums[k - chunk.start] += weight * value
+            chunk.squares[k - chunk.start] += weight * value * value
+        e += 1
+    at[0] = e
+
+
+cdef void spread_first_row(const DataView* view, const Hyperplane* plane, const row_t* sample,
+                           const double* weight, idx_t n, double* spread) noexcept nogil:
+    """The spread of the terms that are not zero in the first row, some of them at a time."""
+    cdef double value[SLOTS][SAMPLE]
+    cdef feature_t feature[SLOTS]
+    cdef int64_t e, at = view.entry_start[sample[0]], end = view.entry_start[sample[0] + 1]
+    cdef idx_t i, k, n_slots
+    while at < end:
+        n_slots = 0
+        while at < end and n_slots < SLOTS:
+            if view.term_of[view.entry_feature[at]] > 0:
+                feature[n_slots] = view.entry_feature[at]
+                n_slots += 1
+            at += 1
+        if n_slots == 0:
+            return
+        for i in range(n):
+            for k in range(n_slots):
+                value[k][i] = 0.0
+            k = 0
+            e = view.entry_start[sample[i]]
+            e += find_feature(view.entry_feature + e, view.entry_start[sample[i] + 1] - e,
+                              feature[0])
+            while k < n_slots and e < view.entry_start[sample[i] + 1]:
+                if view.entry_feature[e] < feature[k]:
+                    e += 1
+                elif view.entry_feature[e] > feature[k]:
+                    k += 1
+                else:
+                    value[k][i] = <double>view.columns[feature[k]].values[view.entry_code[e]]
+                    e += 1
+                    k += 1
+        for k in range(n_slots):
+            i = view.term_of[feature[k]] - 1
+            spread[i] = measure_spread(value[k], weight, n)
+
+
+cdef idx_t find_feature(const feature_t* feature, int64_t n, feature_t wanted) noexcept nogil:
+    """How many of the ascending features are smaller."""
+    cdef idx_t start = 0, end = n, middle
+    while start < end:
+        middle = (start + end) // 2
+        if feature[middle] < wanted:
+            start = middle + 1
+        else:
+            end = middle
+    return start
+
+
 cdef void share_terms(const DataView* view, const Hyperplane* plane, const row_t* rows, idx_t n,
                       const w_t* weight, double* share) noexcept nogil:
     cdef row_t sample[SAMPLE]
@@ -77,16 +194,20 @@ cdef void share_terms(const DataView* view, const Hyperplane* plane, const row_t
     cdef double partner[SAMPLE]
     cdef idx_t n_terms = plane.n_terms, n_seen = min(n, <idx_t>SAMPLE), i, k
     cdef double largest = 0.0, total = 0.0
+    cdef bint by_entries
     for i in range(n_seen):
         sample[i] = rows[i if n == n_seen else i * n // n_seen]
         seen[i] = weight[sample[i]]
+    by_entries = n_terms >= MANY_TERMS and measure_entries(view, plane, sample, seen, n_seen, share)
     for k in range(n_terms):
-        read_cells(view, plane.feature[k], sample, n_seen, value)
-        if plane.partner != NULL and plane.partner[k] >= 0:
-            read_cells(view, plane.partner[k], sample, n_seen, partner)
-            for i in range(n_seen):
-                value[i] *= partner[i]
-        share[k] = fabs(plane.weight[k]) * measure_spread(value, seen, n_seen)
+        if not by_entries:
+            read_cells(view, plane.feature[k], sample, n_seen, value)
+            if plane.partner != NULL and plane.partner[k] >= 0:
+                read_cells(view, plane.partner[k], sample, n_seen, partner)
+                for i in range(n_seen):
+                    value[i] *= partner[i]
+            share[k] = measure_spread(value, seen, n_seen)
+        share[k] *= fabs(plane.weight[k])
         if not share[k] <= DBL_MAX:
             share[k] = DBL_MAX
         largest = max(largest, share[k])

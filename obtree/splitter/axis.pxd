@@ -24,6 +24,10 @@ cdef class AxisSplitter(Splitter):
     cdef bint reads_above(self, idx_t j) noexcept nogil
     cdef bint scan_above(self, const NodeTask* task, idx_t j, const ScanLimits* limits,
                          Cut* best) except -1 nogil
+    cdef bint reads_entries(self, idx_t j) noexcept nogil
+    cdef bint scan_entries(self, const NodeTask* task, idx_t j, const ScanLimits* limits,
+                           Cut* best) except -1 nogil
+    cdef idx_t draw_more(self, const NodeTask* task, idx_t wanted) noexcept nogil
     cdef idx_t find_bins_from(self, idx_t j) noexcept nogil
     cdef idx_t count_sorted(self, idx_t j, idx_t n) noexcept nogil
     cdef bint bins_at_once(self, idx_t j, idx_t n) noexcept nogil

@@ -26,13 +26,19 @@ from obtree.data.dataset cimport (
     gather_codes,
     is_known_constant,
 )
+from obtree.data.entries cimport entries_vary, gather_entries
 from obtree.splitter.base cimport NodeTask, SplitResult, Splitter, SplitSettings
 from obtree.splitter.candidates cimport (
     begin_draws,
+    bind_candidates,
     draw_candidate,
     mark_constant,
+    meets_constants,
+    narrow_candidates,
+    pack_known,
     reset_candidates,
 )
+from obtree.splitter.sweep cimport find_cut
 
 
 cdef inline void view_column(const DataView* view, idx_t j, const row_t* rows, idx_t n,
@@ -78,8 +84,7 @@ cdef class AxisSplitter(Splitter):
     cdef int bind(self, const DataView* view, Criterion criterion,
                   const SplitSettings* settings, Workspace workspace) except -1:
         Splitter.bind(self, view, criterion, settings, workspace)
-        self.pool.n_features = view.n_features
-        self.pool.feature = <feature_t*>workspace.take(view.n_features, sizeof(feature_t))
+        bind_candidates(&self.pool, view, workspace)
         self.bins_from = <idx_t*>workspace.take(view.n_features, sizeof(idx_t))
         self.codes = <uint32_t*>workspace.take(view.n_samples, sizeof(uint32_t))
         self.words = <uint64_t*>workspace.take(view.n_samples, sizeof(uint64_t))
@@ -105,7 +110,7 @@ cdef class AxisSplitter(Splitter):
         cdef uint32_t low, base = 0
         cdef bint missing_left = False, to_left
         best.score = -INFINITY
-        begin_draws(&self.pool, <idx_t>task.inherited)
+        begin_draws(&self.pool, task.inherited)
         # Nothing beats two pure sides.
         while n_left > 0 and best.score < self.criterion.goal and not self.settings.stop[0]:
             n_drawn = self.draw_columns(task, n_left, drawn, columns)
@@ -124,7 +129,9 @@ cdef class AxisSplitter(Splitter):
                     best_feature = drawn[k]
                     base = low
                     missing_left = to_left
-        out.inherited = self.pool.n_constant
+            if meets_constants(&self.pool):
+                narrow_candidates(&self.pool, task.rows, task.n)
+        out.inherited = pack_known(&self.pool)
         self.best_score = best.score
         if best_feature < 0 or self.settings.stop[0]:
             return LEAF
@@ -178,6 +185,8 @@ cdef class AxisSplitter(Splitter):
                                             limits, best) == 1
         if self.reads_above(j):
             return self.scan_above(task, j, limits, best)
+        if self.reads_entries(j):
+            return self.scan_entries(task, j, limits, best)
         gather_codes(self.view, j, task.rows, task.n, self.codes, low, &high)
         if low[0] == high:
             return True
@@ -227,12 +236,60 @@ cdef class AxisSplitter(Splitter):
         # No rank is above all their bits, and only those that are all the same are equal to them.
         sort_words_below(self.words, n_words, bits, self.spare)
         if n_words < task.n:
-            self.criterion.scan_above(self.words, n_words, task.n, limits, best)
+            self.criterion.scan_above(self.words, n_words, task.n, 0, 0, limits, best)
             return False
         if word_key(self.words[0]) == bits:
             return True
         self.criterion.scan(self.words, n_words, limits, best)
         return False
+
+    cdef bint reads_entries(self, idx_t j) noexcept nogil:
+        """Whether to leave out the rows of a sparse column's zeros."""
+        return (self.view.columns[j].rows != NULL and not self.view.columns[j].has_missing
+                and self.criterion.scans_above)
+
+    cdef bint scan_entries(self, const NodeTask* task, idx_t j, const ScanLimits* limits,
+                           Cut* best) except -1 nogil:
+        """Improve `best` by the entries of a sparse column; whether it is constant."""
+        cdef uint32_t bits, zero = self.view.columns[j].zero_code
+        cdef idx_t n_words = gather_entries(self.view, j, task.rows, task.n, self.words, &bits)
+        cdef idx_t n_below = 0
+        if n_words == 0:
+            return True
+        sort_words_below(self.words, n_words, bits, self.spare)
+        if n_words == task.n:
+            if word_key(self.words[0]) == word_key(self.words[n_words - 1]):
+                return True
+            self.criterion.scan(self.words, n_words, limits, best)
+            return False
+        if zero > 0:
+            n_below = find_cut(self.words, n_words, zero)
+        self.criterion.scan_above(self.words, n_words, task.n, n_below, zero, limits, best)
+        return False
+
+    cdef idx_t draw_more(self, const NodeTask* task, idx_t wanted) noexcept nogil:
+        """After `node_split`: draw further features until `wanted` that vary are there.
+
+        They stand in the pool behind the constants, those of `node_split` among them. Returns
+        how many there are, fewer when no more vary.
+        """
+        cdef uint32_t low, high
+        cdef idx_t j
+        cdef bint constant
+        while self.pool.n_drawn - self.pool.n_constant < wanted:
+            j = draw_candidate(&self.pool, self.rng)
+            if j < 0:
+                break
+            if self.view.columns[j].rows != NULL:
+                constant = not entries_vary(self.view, j, task.rows, task.n, self.words)
+            else:
+                gather_codes(self.view, j, task.rows, task.n, self.codes, &low, &high)
+                constant = low == high
+            if constant:
+                mark_constant(&self.pool, 0)
+                if meets_constants(&self.pool):
+                    narrow_candidates(&self.pool, task.rows, task.n)
+        return min(self.pool.n_drawn - self.pool.n_constant, wanted)
 
     cdef bint scan_column(self, const NodeTask* task, idx_t j, uint32_t low, uint32_t high,
                           const ScanLimits* limits, Cut* best) except -1 nogil:

@@ -44,6 +44,9 @@ cdef class AxisRandomSplitter(AxisSplitter):
     cdef bint reads_above(self, idx_t j) noexcept nogil:
         return False
 
+    cdef bint reads_entries(self, idx_t j) noexcept nogil:
+        return False
+
     cdef bint scan_column(self, const NodeTask* task, idx_t j, uint32_t low, uint32_t high,
                           const ScanLimits* limits, Cut* best) except -1 nogil:
         cdef const ColumnView* column = &self.view.columns[j]

@@ -90,15 +90,13 @@ cdef class Descent:
         `n_idle` counts the coefficients that did not help since one did.
         """
         cdef idx_t n_lines = self.search.n_columns + 1
-        cdef const X_t* x
         cdef Cut cut
         cdef idx_t i
         for i in range(n_lines):
-            x = self.search.column(self._lines[i])
             cut.score = self.search.score
             n_idle[0] += 1
-            if self.search.search(x, &cut):
-                self.search.move(self._lines[i], x, find_step(&cut), cut.score)
+            if self.search.search_line(self._lines[i], &cut):
+                self.search.move_line(self._lines[i], find_step(&cut), cut.score)
                 n_idle[0] = 0
             if self._is_perfect():
                 return True
@@ -117,11 +115,11 @@ cdef class Descent:
         for k in range(self.search.n_columns + 1):
             if self.stop[0]:
                 return False
-            if self.search.search(self.search.column(k), &cut):
+            if self.search.search_line(k, &cut):
                 best = k
         if best < 0:
             return False
-        self.search.move(best, self.search.column(best), find_step(&cut), cut.score)
+        self.search.move_line(best, find_step(&cut), cut.score)
         return True
 
     cdef bint _jump(self, RandState* rng) except -1 nogil:

@@ -29,7 +29,15 @@ from obtree.data.hyperplane cimport Hyperplane
 from obtree.data.project cimport project_rows
 from obtree.splitter.axis cimport AxisSplitter
 from obtree.splitter.base cimport NodeTask, SplitResult, Splitter, SplitSettings
-from obtree.splitter.candidates cimport Candidates, begin_draws, draw_candidate, mark_constant
+from obtree.splitter.candidates cimport (
+    Candidates,
+    begin_draws,
+    draw_candidate,
+    mark_constant,
+    meets_constants,
+    narrow_candidates,
+    pack_known,
+)
 from obtree.splitter.linear_model cimport LinearModel
 from obtree.splitter.node_target cimport NodeTarget
 from obtree.splitter.sweep cimport BETTER, ScoreCut, ScoreSweep, reset_cut
@@ -155,7 +163,7 @@ cdef class DiscriminantSplitter(Splitter):
         cdef idx_t _candidate
         cdef int status = LEAF
         reset_cut(&best)
-        begin_draws(pool, <idx_t>task.inherited)
+        begin_draws(pool, task.inherited)
         if self.axis:
             status = self.axis_splitter.node_split(task, out)
             best.score = self.axis_splitter.best_score
@@ -175,9 +183,9 @@ cdef class DiscriminantSplitter(Splitter):
             if self.target.is_fixed and pool.n_drawn == pool.n_features:
                 break         # every usable feature took part: another try gives the same
         if status == LEAF and not self.axis:
-            plain.inherited = pool.n_constant
+            plain.inherited = pack_known(pool)
             status = self.axis_splitter.node_split(&plain, out)
-        out.inherited = pool.n_constant
+        out.inherited = pack_known(pool)
         return status
 
     cdef bint draw_features(self, const NodeTask* task) noexcept nogil:
@@ -193,6 +201,8 @@ cdef class DiscriminantSplitter(Splitter):
             gather_codes(self.view, j, task.rows, task.n, self.axis_splitter.codes, &low, &high)
             if low == high:
                 mark_constant(pool, 0)
+                if meets_constants(pool):
+                    narrow_candidates(pool, task.rows, task.n)
             elif not self.view.columns[j].has_missing or high < self.view.columns[j].n_values:
                 self.insert_feature(<feature_t>j, n_found)
                 n_found += 1

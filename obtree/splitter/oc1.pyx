@@ -20,6 +20,7 @@ from numbers import Integral, Real
 
 from libc.math cimport INFINITY, sqrt
 from libc.stdint cimport uint32_t
+from libc.stdlib cimport qsort
 from libc.string cimport memcpy
 
 from obtree.core.memory cimport Workspace
@@ -27,12 +28,13 @@ from obtree.core.random cimport RandState, bounded
 from obtree.core.types cimport FOUND, feature_t, idx_t, row_t, w_t
 from obtree.criterion.base cimport Criterion, NodeStats, ScanLimits
 from obtree.criterion.classes cimport ClassCriterion
-from obtree.data.dataset cimport DataView
+from obtree.data.dataset cimport DataView, gather_codes
 from obtree.data.hyperplane cimport Hyperplane, goes_left
 from obtree.data.node_rows cimport find_complete
 from obtree.data.project cimport project_rows
 from obtree.splitter.axis cimport AxisSplitter
 from obtree.splitter.base cimport NodeTask, SplitResult, Splitter, SplitSettings
+from obtree.splitter.candidates cimport WIDE_POOL, pack_known
 from obtree.splitter.descent cimport CoefficientOrder, Descent
 from obtree.splitter.plane_search cimport PlaneSearch
 from obtree.splitter.sweep cimport ScoreCut, ScoreSweep, reset_cut
@@ -48,6 +50,11 @@ cdef enum:
     REGRESSION_ROWS = 1000            # of an "auto" search
     FEWEST_ROWS = 400                 # ... of classes
     CLASS_ROWS = 20                   # ... for each class, when that is more
+
+
+cdef int compare_features(const void* a, const void* b) noexcept nogil:
+    cdef feature_t first = (<const feature_t*>a)[0], second = (<const feature_t*>b)[0]
+    return (first > second) - (first < second)
 
 
 cdef idx_t count_search_rows(Criterion criterion):
@@ -216,7 +223,11 @@ cdef class OC1Splitter(Splitter):
         cdef idx_t n_columns
         if status != FOUND or self._axis.best_score >= self.criterion.goal:
             return status
-        n_columns = self._choose_columns(task, out.plane.feature[0])
+        if self.view.n_features > WIDE_POOL:
+            n_columns = self._draw_columns(task, out.plane.feature[0])
+            out.inherited = pack_known(&self._axis.pool)
+        else:
+            n_columns = self._choose_columns(task, out.plane.feature[0])
         if n_columns == 0 or not self._find_plane(task, n_columns, out.plane.feature[0]):
             return FOUND
         if task.n > self._max_rows:
@@ -253,6 +264,29 @@ cdef class OC1Splitter(Splitter):
                 n_wanted -= self._features[k] != start
                 self._features[n_chosen] = self._features[k]
                 n_chosen += 1
+        return n_chosen
+
+    cdef idx_t _draw_columns(self, const NodeTask* task, feature_t start) noexcept nogil:
+        """The same for very many features: of those only that vary, at no cost for others."""
+        cdef const feature_t* drawn
+        cdef uint32_t low, high
+        cdef idx_t n = self._axis.draw_more(task, self._max_columns), k, n_chosen = 0
+        cdef bint has_start = False
+        drawn = self._axis.pool.feature + self._axis.pool.n_constant
+        for k in range(n):
+            if k == n - 1 and not has_start:
+                # It was drawn, but maybe behind these.
+                self._features[n_chosen] = start
+            else:
+                self._features[n_chosen] = drawn[k]
+            has_start |= drawn[k] == start
+            if self.view.columns[self._features[n_chosen]].has_missing:
+                gather_codes(self.view, self._features[n_chosen], task.rows, task.n, self._codes,
+                             &low, &high)
+                if high == self.view.columns[self._features[n_chosen]].n_values:
+                    continue
+            n_chosen += 1
+        qsort(self._features, n_chosen, sizeof(feature_t), compare_features)
         return n_chosen
 
     cdef bint _draws(self, idx_t n_wanted, idx_t n_left) noexcept nogil:

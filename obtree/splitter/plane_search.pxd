@@ -29,6 +29,14 @@ cdef class PlaneSearch:
     cdef X_t* _cells          # (n_cells) columns one after the other, when they fit
     cdef idx_t _n_cells
     cdef bint _cached
+    # Sparse data: a column that is mostly zero has its other values only, and their rows.
+    cdef bint _by_entries
+    cdef idx_t* _first        # (max_columns + 1) where a column's values begin in _cells
+    cdef idx_t* _next         # (max_columns) where its next value goes, -1 where rows tell
+    cdef row_t* _at           # (n_cells) which row of the search each belongs to
+    cdef double* _heavy       # (max_columns) what the rows weigh that are not zero
+    cdef double* _near        # (max_rows) distances of such rows
+    cdef uint32_t* _near_token        # (max_rows)
     cdef X_t* _column         # (max_rows) the column read last, when they do not
     cdef X_t* _mixture        # (max_rows) a sum of columns
     cdef double* _sums        # (max_rows)
@@ -50,6 +58,12 @@ cdef class PlaneSearch:
     # Values of a column, n of them; valid until another column is asked for.
     cdef const X_t* column(self, idx_t k) noexcept nogil
 
+    # Improve `cut` by the best step along column k; whether there was a better one.
+    cdef bint search_line(self, idx_t k, Cut* cut) except -1 nogil
+
+    # Add `step` times column k to the present plane.
+    cdef int move_line(self, idx_t k, double step, double score) except -1 nogil
+
     # x + point, n values; valid until the next call of it or of move_along.
     cdef const X_t* shift(self, const X_t* x, double point) noexcept nogil
 
@@ -70,6 +84,14 @@ cdef class PlaneSearch:
     cdef void write_terms(self, Hyperplane* plane) noexcept nogil
 
     cdef void _sum_columns(self, const double* coefficient, double* out) noexcept nogil
+    cdef bint _search_near(self, const double* distance, const X_t* x, const uint32_t* token,
+                           idx_t n, Cut* cut) except -1 nogil
+    cdef bint _is_short(self, idx_t k) noexcept nogil
+    cdef void _add_line(self, idx_t k, double factor, double* out) noexcept nogil
+    cdef void _load_entries(self, const w_t* weight, const feature_t* features) noexcept nogil
+    cdef double _count_entries(self, const w_t* weight) noexcept nogil
+    cdef void _fill_entries(self) noexcept nogil
+    cdef void _measure_short(self, idx_t k) noexcept nogil
     cdef void _measure_column(self, idx_t k, X_t* x, const w_t* weight) noexcept nogil
     cdef void _shift_column(self, idx_t k, X_t* x) noexcept nogil
 

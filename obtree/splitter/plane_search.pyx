@@ -10,8 +10,8 @@ The criterion has to be loaded with the rows of the search.
 """
 
 from libc.math cimport INFINITY, fabs, frexp, ldexp, rint
-from libc.stdint cimport uint32_t, uint64_t
-from libc.string cimport memcpy
+from libc.stdint cimport int64_t, uint32_t, uint64_t
+from libc.string cimport memcpy, memset
 
 from obtree.core.dispatch cimport kernels
 from obtree.core.memory cimport Workspace
@@ -19,6 +19,7 @@ from obtree.core.sort cimport sort_words
 from obtree.core.types cimport X_t, feature_t, idx_t, row_t, w_t
 from obtree.criterion.base cimport Criterion, Cut, ScanLimits
 from obtree.data.dataset cimport DataView
+from obtree.data.entries cimport clear_terms, mark_terms
 from obtree.data.hyperplane cimport Hyperplane
 from obtree.data.node_rows cimport copy_columns
 
@@ -61,6 +62,14 @@ cdef class PlaneSearch:
         self._spare = <uint64_t*>workspace.take(max_rows, sizeof(uint64_t))
         for p in range(max_rows):
             self._ones[p] = 1.0
+        self._by_entries = view.columns[0].rows != NULL and view.term_of != NULL
+        if self._by_entries:
+            self._first = <idx_t*>workspace.take(max_columns + 1, sizeof(idx_t))
+            self._next = <idx_t*>workspace.take(max_columns, sizeof(idx_t))
+            self._at = <row_t*>workspace.take(self._n_cells, sizeof(row_t))
+            self._heavy = <double*>workspace.take(max_columns, sizeof(double))
+            self._near = <double*>workspace.take(max_rows, sizeof(double))
+            self._near_token = <uint32_t*>workspace.take(max_rows, sizeof(uint32_t))
         return 0
 
     cdef void load(self, const row_t* rows, idx_t n, const w_t* weight,
@@ -73,6 +82,9 @@ cdef class PlaneSearch:
         self.rows = rows
         self.limits = limits[0]
         self._cached = n * n_columns <= self._n_cells
+        if self._by_entries and self._cached:
+            self._load_entries(weight, features)
+            return
         if self._cached:
             copy_columns(self.view, rows, n, features, n_columns, self._cells)
         for k in range(n_columns):
@@ -83,6 +95,118 @@ cdef class PlaneSearch:
             self._measure_column(k, x, weight)
             if self._cached:
                 self._shift_column(k, x)
+
+    # ---- columns that are mostly zero ------------------------------------------------
+
+    cdef bint _is_short(self, idx_t k) noexcept nogil:
+        """Whether only those values of a column are kept that are not zero."""
+        return (self._by_entries and self._cached and k < self.n_columns
+                and self._first[k + 1] - self._first[k] < self.n)
+
+    cdef void _load_entries(self, const w_t* weight, const feature_t* features) noexcept nogil:
+        """Columns as `load` has them, from the entries of the rows.
+
+        A row at zero never changes sides as the coefficient of its column moves: where most
+        weight is at zero, only the other rows are kept.
+        """
+        cdef double total
+        cdef idx_t k
+        mark_terms(self.view, features, self.n_columns)
+        total = self._count_entries(weight)
+        self._first[0] = 0
+        for k in range(self.n_columns):
+            self.columns[k].feature = features[k]
+            if 2.0 * (total - self._heavy[k]) > total:
+                self._first[k + 1] = self._first[k] + self._next[k]
+                self._next[k] = self._first[k]
+            else:
+                self._first[k + 1] = self._first[k] + self.n
+                self._next[k] = -1
+                memset(self._cells + self._first[k], 0, self.n * sizeof(X_t))
+        self._fill_entries()
+        clear_terms(self.view, features, self.n_columns)
+        for k in range(self.n_columns):
+            if self._is_short(k):
+                self._measure_short(k)
+            else:
+                self._measure_column(k, self._cells + self._first[k], weight)
+                self._shift_column(k, self._cells + self._first[k])
+
+    cdef double _count_entries(self, const w_t* weight) noexcept nogil:
+        """OUT _next, _heavy: entries of each column and what they weigh; the total weight."""
+        cdef const DataView* view = self.view
+        cdef double total = 0.0
+        cdef idx_t p, k
+        cdef int64_t e
+        memset(self._next, 0, self.n_columns * sizeof(idx_t))
+        memset(self._heavy, 0, self.n_columns * sizeof(double))
+        for p in range(self.n):
+            total += weight[self.rows[p]]
+            for e in range(view.entry_start[self.rows[p]], view.entry_start[self.rows[p] + 1]):
+                k = view.term_of[view.entry_feature[e]] - 1
+                if k >= 0:
+                    self._next[k] += 1
+                    self._heavy[k] += weight[self.rows[p]]
+        return total
+
+    cdef void _fill_entries(self) noexcept nogil:
+        cdef const DataView* view = self.view
+        cdef X_t value
+        cdef idx_t p, k
+        cdef int64_t e
+        for p in range(self.n):
+            for e in range(view.entry_start[self.rows[p]], view.entry_start[self.rows[p] + 1]):
+                k = view.term_of[view.entry_feature[e]] - 1
+                if k < 0:
+                    continue
+                value = view.columns[view.entry_feature[e]].values[view.entry_code[e]]
+                if self._next[k] < 0:
+                    self._cells[self._first[k] + p] = value
+                else:
+                    self._cells[self._next[k]] = value
+                    self._at[self._next[k]] = <row_t>p
+                    self._next[k] += 1
+
+    cdef void _measure_short(self, idx_t k) noexcept nogil:
+        """As `_measure_column` and `_shift_column` do it for a column of mostly zeros."""
+        cdef double largest = 0.0
+        cdef int exponent
+        cdef idx_t i
+        for i in range(self._first[k], self._first[k + 1]):
+            largest = max(largest, fabs(<double>self._cells[i]))
+        frexp(largest, &exponent)
+        self.columns[k].centre = 0.0
+        self.columns[k].scale = ldexp(1.0, 1 - exponent)
+        for i in range(self._first[k], self._first[k + 1]):
+            self._cells[i] = <X_t>(<double>self._cells[i] * self.columns[k].scale)
+
+    cdef bint search_line(self, idx_t k, Cut* cut) except -1 nogil:
+        cdef idx_t i, first, n_near
+        if not self._is_short(k):
+            return self.search(self.column(k), cut)
+        first = self._first[k]
+        n_near = self._first[k + 1] - first
+        for i in range(n_near):
+            self._near[i] = self.distance[self._at[first + i]]
+            self._near_token[i] = self._token[self._at[first + i]]
+        return self._search_near(self._near, self._cells + first, self._near_token, n_near, cut)
+
+    cdef int move_line(self, idx_t k, double step, double score) except -1 nogil:
+        self.coefficient[k] += step
+        self._add_line(k, step, self.distance)
+        self.score = score
+        return self.criterion.begin_flips(self.distance, self.n, self._token)
+
+    cdef void _add_line(self, idx_t k, double factor, double* out) noexcept nogil:
+        """out[p] += factor times column k."""
+        cdef idx_t i
+        if not self._is_short(k):
+            kernels().add_column(out, self.column(k), factor, self.n)
+            return
+        for i in range(self._first[k], self._first[k + 1]):
+            out[self._at[i]] += factor * <double>self._cells[i]
+
+    # ---- units of the columns ----------------------------------------------------------
 
     cdef void _measure_column(self, idx_t k, X_t* x, const w_t* weight) noexcept nogil:
         """Find where a column's zero is to be, and its scale.
@@ -130,10 +254,16 @@ cdef class PlaneSearch:
             x[p] = <X_t>((<double>x[p] - centre) * scale)
 
     cdef const X_t* column(self, idx_t k) noexcept nogil:
+        cdef idx_t i
         if k == self.n_columns:
             return self._ones
+        if self._is_short(k):
+            memset(self._column, 0, self.n * sizeof(X_t))
+            for i in range(self._first[k], self._first[k + 1]):
+                self._column[self._at[i]] = self._cells[i]
+            return self._column
         if self._cached:
-            return self._cells + k * self.n
+            return self._cells + (self._first[k] if self._by_entries else k * self.n)
         copy_columns(self.view, self.rows, self.n, &self.columns[k].feature, 1, self._column)
         self._shift_column(k, self._column)
         return self._column
@@ -153,7 +283,7 @@ cdef class PlaneSearch:
             out[p] = coefficient[self.n_columns]
         for k in range(self.n_columns):
             if coefficient[k] != 0.0:
-                kernels().add_column(out, self.column(k), coefficient[k], self.n)
+                self._add_line(k, coefficient[k], out)
 
     cdef bint place(self) except -1 nogil:
         cdef Cut cut
@@ -166,10 +296,13 @@ cdef class PlaneSearch:
         return True
 
     cdef bint search(self, const X_t* x, Cut* cut) except -1 nogil:
+        return self._search_near(self.distance, x, self._token, self.n, cut)
+
+    cdef bint _search_near(self, const double* distance, const X_t* x, const uint32_t* token,
+                           idx_t n, Cut* cut) except -1 nogil:
         cdef double previous = cut.score
         cdef idx_t n_down, n_words
-        n_words = kernels().find_steps(self.distance, x, self._token, self.n, self._words,
-                                       &n_down)
+        n_words = kernels().find_steps(distance, x, token, n, self._words, &n_down)
         if n_words < 2:
             return False
         sort_words(self._words, n_words, self._spare)

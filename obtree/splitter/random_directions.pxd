@@ -1,6 +1,6 @@
 # Random directions with few non-zeros, no two of them the same in a node.
 
-from libc.stdint cimport uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint32_t, uint64_t
 
 from obtree.core.memory cimport Workspace
 from obtree.core.random cimport RandState
@@ -31,6 +31,7 @@ cdef class RandomDirections:
     cdef uint64_t n_seen      # directions remembered since `node` began
     cdef uint32_t node        # number of the current node
     cdef uint32_t* codes      # (n_samples)
+    cdef uint64_t* words      # (n_samples)
 
     # Once per worker. `mean_terms` non-zeros on average, up to max_draws directions a node.
     # IN given_weight: as in SplitSettings.
@@ -39,8 +40,8 @@ cdef class RandomDirections:
 
     cdef void begin_tree(self) noexcept nogil
 
-    # n_known: what `n_constant` was in the parent node.
-    cdef void begin_node(self, idx_t n_known) noexcept nogil
+    # inherited: what `pack_known` gave in the parent node.
+    cdef void begin_node(self, int64_t inherited) noexcept nogil
 
     # OUT plane: terms of a direction. False when it is one that this node has met, or when
     # all features are known to be constant.
@@ -50,6 +51,7 @@ cdef class RandomDirections:
     cdef idx_t mark_constants(self, const Hyperplane* plane, const row_t* rows,
                               idx_t n) noexcept nogil
 
+    cdef bint _is_constant(self, feature_t j, const row_t* rows, idx_t n) noexcept nogil
     cdef void forget(self) noexcept nogil
     cdef idx_t draw_size(self, RandState* rng) noexcept nogil
     cdef bint remember(self, const Hyperplane* plane) noexcept nogil

@@ -10,16 +10,24 @@ positive: a direction and its opposite ask the same questions. A single term has
 """
 
 from libc.math cimport exp, ldexp, log1p
-from libc.stdint cimport int32_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from obtree.core.memory cimport Workspace
 from obtree.core.random cimport RandState, bounded, next_word, normal, uniform
 from obtree.core.types cimport feature_t, idx_t, row_t, w_t
 from obtree.data.dataset cimport DataView, gather_codes
+from obtree.data.entries cimport entries_vary
 from obtree.data.hyperplane cimport Hyperplane
 from obtree.data.scale cimport measure_scales
-from obtree.splitter.candidates cimport begin_draws, draw_candidate, reset_candidates
+from obtree.splitter.candidates cimport (
+    begin_draws,
+    bind_candidates,
+    draw_candidate,
+    meets_constants,
+    narrow_candidates,
+    reset_candidates,
+)
 
 cdef uint64_t GOLDEN = 0x9E3779B97F4A7C15     # odd, with bits of all kinds
 
@@ -37,8 +45,7 @@ cdef class RandomDirections:
         self.view = view
         self.kind = kind
         self.dense = dense
-        self.pool.n_features = p
-        self.pool.feature = <feature_t*>workspace.take(p, sizeof(feature_t))
+        bind_candidates(&self.pool, view, workspace)
         self.scale = <double*>workspace.take(p, sizeof(double))
         measure_scales(view, given_weight, self.scale, workspace)
         self.size_up_to = <double*>workspace.take(p, sizeof(double))
@@ -51,13 +58,14 @@ cdef class RandomDirections:
         memset(self.seen_in, 0, n_slots * sizeof(uint32_t))
         self.node = 0
         self.codes = <uint32_t*>workspace.take(view.n_samples, sizeof(uint32_t))
+        self.words = <uint64_t*>workspace.take(view.n_samples, sizeof(uint64_t))
         return 0
 
     cdef void begin_tree(self) noexcept nogil:
         reset_candidates(&self.pool)
 
-    cdef void begin_node(self, idx_t n_known) noexcept nogil:
-        begin_draws(&self.pool, n_known)
+    cdef void begin_node(self, int64_t inherited) noexcept nogil:
+        begin_draws(&self.pool, inherited)
         self.forget()
 
     cdef void forget(self) noexcept nogil:
@@ -86,7 +94,7 @@ cdef class RandomDirections:
         if n_varying == 0:
             return False
         if self.dense:
-            plane.n_terms = self.pool.n_features
+            plane.n_terms = self.view.n_features
             for k in range(plane.n_terms):
                 plane.feature[k] = <feature_t>k
         else:
@@ -139,20 +147,29 @@ cdef class RandomDirections:
                               idx_t n) noexcept nogil:
         cdef idx_t k, n_found = 0
         cdef feature_t j
-        cdef uint32_t low, high
         if self.dense:
             return 0
         # The terms stand at the front of the shuffle, behind the constants:
         #   [ constants | found here | this direction's features | others ]
         for k in range(self.pool.n_constant, self.pool.n_constant + plane.n_terms):
             j = self.pool.feature[k]
-            gather_codes(self.view, j, rows, n, self.codes, &low, &high)
-            if low == high:
+            if self._is_constant(j, rows, n):
                 self.pool.feature[k] = self.pool.feature[self.pool.n_constant + n_found]
                 self.pool.feature[self.pool.n_constant + n_found] = j
                 n_found += 1
         self.pool.n_constant += n_found
+        if meets_constants(&self.pool):
+            # Nothing counts as drawn between two directions.
+            self.pool.n_drawn = self.pool.n_constant
+            narrow_candidates(&self.pool, rows, n)
         return n_found
+
+    cdef bint _is_constant(self, feature_t j, const row_t* rows, idx_t n) noexcept nogil:
+        cdef uint32_t low, high
+        if self.view.columns[j].rows != NULL:
+            return not entries_vary(self.view, j, rows, n, self.words)
+        gather_codes(self.view, j, rows, n, self.codes, &low, &high)
+        return low == high
 
 
 cdef idx_t fill_sizes(idx_t p, double mean, double* up_to) noexcept nogil:

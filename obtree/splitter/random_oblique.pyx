@@ -15,17 +15,20 @@ import numbers
 
 import numpy as np
 
-from libc.string cimport memcpy
+from libc.stdint cimport uint8_t
+from libc.string cimport memcpy, memset
 
 from obtree.core.memory cimport Workspace
 from obtree.core.random cimport RandState
-from obtree.core.types cimport FOUND, LEAF, feature_t, idx_t, w_t
+from obtree.core.types cimport FOUND, LEAF, feature_t, idx_t, row_t, w_t
 from obtree.criterion.base cimport Criterion
 from obtree.data.dataset cimport DataView
+from obtree.data.entries cimport project_entries
 from obtree.data.hyperplane cimport Hyperplane
 from obtree.data.lattice cimport KeyRange, Lattice
 from obtree.data.project cimport project_rows
 from obtree.splitter.base cimport NodeTask, SplitResult, Splitter, SplitSettings
+from obtree.splitter.candidates cimport pack_known
 from obtree.splitter.interval cimport IntervalSweep
 from obtree.splitter.random_directions cimport RandomDirections, WeightKind
 from obtree.splitter.sweep cimport BETTER, CONSTANT, ScoreCut, ScoreSweep, reset_cut
@@ -88,6 +91,10 @@ cdef class RandomObliqueSplitter(Splitter):
     cdef bint whole_numbers   # weights are powers of two, and projections may be keys
     cdef Hyperplane plane
     cdef double* projection
+    # Sparse data only, else NULL: projections that are not zero, and where they stand.
+    cdef double* sums         # (n_samples) zeros between uses
+    cdef row_t* met_at        # (n_samples)
+    cdef uint8_t* met         # (n_samples) zeros between uses
 
     def __init__(self, *, feature_combinations=2.0, weights="sign", dense=False,
                  threshold="best", two_sided=False):
@@ -139,6 +146,14 @@ cdef class RandomObliqueSplitter(Splitter):
         self.plane.feature = <feature_t*>workspace.take(view.n_features, sizeof(feature_t))
         self.plane.weight = <w_t*>workspace.take(view.n_features, sizeof(w_t))
         self.projection = <double*>workspace.take(view.n_samples, sizeof(double))
+        self.sums = NULL
+        if (view.columns[0].rows != NULL and self.best_threshold and not self.two_sided
+                and not self.dense and criterion.scans_above):
+            self.sums = <double*>workspace.take(view.n_samples, sizeof(double))
+            self.met_at = <row_t*>workspace.take(view.n_samples, sizeof(row_t))
+            self.met = <uint8_t*>workspace.take(view.n_samples, 1)
+            memset(self.sums, 0, view.n_samples * sizeof(double))
+            memset(self.met, 0, view.n_samples)
         return 0
 
     cdef int begin_tree(self, RandState* rng) except -1 nogil:
@@ -149,10 +164,17 @@ cdef class RandomObliqueSplitter(Splitter):
     cdef int judge(self, const NodeTask* task, ScoreCut* best) except -1 nogil:
         """Improve `best` by the direction at hand; a SweepStatus."""
         cdef KeyRange found
+        cdef idx_t n_met
         if (self.best_threshold and self.whole_numbers
                 and self.lattice.project(&self.plane, task.rows, task.n, self.scores.keys,
                                          &found)):
             return self.scores.sweep_keys(self.scores.keys, task.n, &found, &task.limits, best)
+        if self.sums != NULL:
+            n_met = project_entries(self.view, &self.plane, task.rows, task.n, self.sums,
+                                    self.met_at, self.met, self.directions.words)
+            if n_met >= 0:
+                return self.scores.sweep_entries(self.sums, self.met_at, n_met, task.n,
+                                                 self.projection, &task.limits, best)
         project_rows(self.view, &self.plane, task.rows, task.n, self.projection)
         if self.best_threshold:
             return self.scores.sweep(self.projection, task.n, &task.limits, best)
@@ -165,7 +187,7 @@ cdef class RandomObliqueSplitter(Splitter):
         cdef int status
         cdef bint found = False
         reset_cut(&best)
-        self.directions.begin_node(<idx_t>task.inherited)
+        self.directions.begin_node(task.inherited)
         while n_left > 0 and n_failures > 0 and not self.settings.stop[0]:
             if not self.directions.draw(self.rng, &self.plane):
                 n_failures -= 1
@@ -183,7 +205,7 @@ cdef class RandomObliqueSplitter(Splitter):
                 memcpy(out.plane.weight, self.plane.weight, self.plane.n_terms * sizeof(w_t))
                 if best.score >= self.criterion.goal:
                     break
-        out.inherited = self.directions.pool.n_constant
+        out.inherited = pack_known(&self.directions.pool)
         if not found or self.settings.stop[0]:
             return LEAF
         out.plane.threshold = best.threshold

@@ -3,7 +3,7 @@
 # Rows are float32, centred and scaled by whoever fills them in, `stride` floats apart and
 # padded with zeros. The score of a row is w.x - bias; it goes left when that is negative.
 
-from libc.stdint cimport int32_t
+from libc.stdint cimport int32_t, int64_t
 
 from obtree.core.memory cimport Workspace
 from obtree.core.types cimport idx_t
@@ -12,6 +12,12 @@ from obtree.core.types cimport idx_t
 cdef struct Batch:
     # Rows to judge, and what is to be predicted for them.
     const float* x            # (n * stride)
+    # Rows of few non-zeros, see hollow_node.pyx: row p differs from `base` by value[e] in
+    # column[e], for e from start[p] to start[p + 1]. NULL: they are in x.
+    const int64_t* start      # (n + 1)
+    const int32_t* column
+    const float* value
+    const float* base         # (stride)
     const float* weight       # (n)
     const int32_t* slot       # (n * n_outputs) classes as slots of the stump
     const float* y            # (n * n_outputs) numbers

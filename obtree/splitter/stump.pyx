@@ -17,7 +17,7 @@ some epochs, is that of the current plane. After each step w returns to the ball
 """
 
 from libc.math cimport fabs, log, sqrt
-from libc.stdint cimport int32_t
+from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memset
 
 from obtree.core.dispatch cimport kernels
@@ -57,13 +57,53 @@ cdef void reset_stump(Stump* stump) noexcept nogil:
     stump.decay_v = 1.0
 
 
+cdef void score_rows(Stump* stump, const Batch* batch) noexcept nogil:
+    """w.x of every row."""
+    cdef float level, even, odd
+    cdef idx_t p
+    cdef int64_t e, end
+    if batch.start == NULL:
+        kernels().dot_rows(batch.x, stump.stride, batch.n, stump.w, stump.score)
+        return
+    kernels().dot_rows(batch.base, stump.stride, 1, stump.w, &level)
+    for p in range(batch.n):
+        even = odd = 0.0
+        e = batch.start[p]
+        end = batch.start[p + 1]
+        while e + 1 < end:
+            even += batch.value[e] * stump.w[batch.column[e]]
+            odd += batch.value[e + 1] * stump.w[batch.column[e + 1]]
+            e += 2
+        if e < end:
+            even += batch.value[e] * stump.w[batch.column[e]]
+        stump.score[p] = level + (even + odd)
+
+
+cdef void sum_rows(Stump* stump, const Batch* batch, idx_t n_active) noexcept nogil:
+    """OUT grad: the rows that pull, times their factors."""
+    cdef float total = 0.0, factor
+    cdef idx_t i, k
+    cdef int64_t e
+    if batch.start == NULL:
+        kernels().add_rows(batch.x, stump.stride, stump.at, stump.factor, n_active, stump.grad)
+        return
+    for i in range(n_active):
+        total += stump.factor[i]
+    for k in range(stump.stride):
+        stump.grad[k] = total * batch.base[k]
+    for i in range(n_active):
+        factor = stump.factor[i]
+        for e in range(batch.start[stump.at[i]], batch.start[stump.at[i] + 1]):
+            stump.grad[batch.column[e]] += factor * batch.value[e]
+
+
 cdef void fit_leaves(Stump* stump, const Batch* batch, double* counts) noexcept nogil:
     cdef idx_t n_slots = stump.first[stump.n_outputs]
     cdef idx_t p, k, b, s
     cdef double weight
     cdef double* leaf
     memset(counts, 0, 2 * (n_slots + 1) * sizeof(double))
-    kernels().dot_rows(batch.x, stump.stride, batch.n, stump.w, stump.score)
+    score_rows(stump, batch)
     for p in range(batch.n):
         leaf = counts + (n_slots + 1 if stump.score[p] >= stump.bias else 0)
         weight = batch.weight[p]
@@ -141,7 +181,7 @@ cdef void shorten_stump(Stump* stump, const Batch* batch, float least) noexcept 
     cdef double gap = 0.0, reach = 0.0
     if stump.is_class:
         tabulate_losses(stump)
-    kernels().dot_rows(batch.x, stump.stride, batch.n, stump.w, stump.score)
+    score_rows(stump, batch)
     for p in range(batch.n):
         s = stump.score[p] - stump.bias
         lose_both(stump, batch, p, &low, &high)
@@ -166,7 +206,7 @@ cdef idx_t judge_batch(Stump* stump, const Batch* batch, StumpLoss* sums) noexce
     cdef float* hits
     if stump.is_class:
         tabulate_losses(stump)
-    kernels().dot_rows(batch.x, stump.stride, batch.n, stump.w, stump.score)
+    score_rows(stump, batch)
     memset(stump.hits, 0, 2 * n_slots * sizeof(float))
     served[0] = served[1] = 0.0
     for p in range(batch.n):
@@ -236,7 +276,7 @@ cdef void move_stump(Stump* stump, const Batch* batch, float rate, float leaf_ra
     lift = 1 / (1 - stump.decay_v)
     rate /= 1 - stump.decay_m
     leaf_rate /= 1 - stump.decay_m
-    kernels().add_rows(batch.x, stump.stride, stump.at, stump.factor, n_active, stump.grad)
+    sum_rows(stump, batch, n_active)
     if stump.together:
         step_together(stump, rate, lift)
     else:

@@ -8,6 +8,7 @@ from obtree.core.types cimport X_t, feature_t, idx_t, row_t, w_t
 from obtree.criterion.base cimport Criterion
 from obtree.data.dataset cimport DataView
 from obtree.splitter.base cimport NodeTask
+from obtree.splitter.hollow_node cimport HollowNode
 from obtree.splitter.stump cimport Batch
 
 cdef enum:
@@ -59,6 +60,8 @@ cdef class StumpNode:
     cdef int32_t* _order
     cdef int32_t* _place
     cdef int32_t* _known
+    cdef HollowNode _hollow           # where nearly all cells are zero, else None
+    cdef bint _is_hollow
     # Classes only.
     cdef double* _unit                # (n_features) spans, or deviations of a tree by itself
     cdef bint _units_differ           # between the features
@@ -77,6 +80,10 @@ cdef class StumpNode:
     # Radius for the columns of the node: the more there are, the easier it is to separate rows,
     # and the less a plane that does so with a narrow margin is worth.
     cdef double find_nu(self) noexcept nogil
+    cdef idx_t _sum_columns(self, const NodeTask* task, feature_t kept,
+                            RandState* rng) noexcept nogil
+    cdef idx_t _sum_entries(self, const NodeTask* task, feature_t kept,
+                            RandState* rng) noexcept nogil
     cdef void _choose_units(self, RandState* rng) noexcept nogil
     cdef void _find_scales(self, double mean) noexcept nogil
     cdef void _draw_rows(self, const NodeTask* task, RandState* rng) noexcept nogil

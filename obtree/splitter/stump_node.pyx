@@ -19,6 +19,10 @@ A node may be looked at through some of its columns, and some of its rows, drawn
 other ones in each tree, which makes the trees of a forest differ. Rows are shuffled once and
 then taken in batches. Up to some megabytes are kept centred; the batches of larger nodes are
 centred when they are taken.
+
+Where nearly all cells of many columns are zero, rows are never spread out, see
+``hollow_node.pyx``. Of such columns a node looks at no more than it has rows, or some hundreds:
+those with most non-zeros.
 """
 
 from libc.math cimport sqrt
@@ -35,6 +39,7 @@ from obtree.data.node_rows cimport copy_rows, find_complete
 from obtree.data.scale cimport judge_units, measure_spans, measure_variances
 from obtree.data.weight_unit cimport find_unit
 from obtree.splitter.base cimport NodeTask
+from obtree.splitter.hollow_node cimport ColumnSums, HollowNode
 from obtree.splitter.stump cimport Batch
 
 cdef enum:
@@ -43,6 +48,7 @@ cdef enum:
     MAX_KEPT = 4194304        # cells of centred rows that are kept
     MIN_COLUMNS = 16          # that are never divided
     SPARSE_LIMIT = 536870912  # cells: 2 GiB
+    HOLLOW_COLUMNS = 256      # and one for each row: columns of nodes of mostly zeros
 
 cdef double LEAST_SPREAD = 0.01   # of a column's variance, in means of them
 cdef double MAX_NU = 100.0
@@ -75,7 +81,12 @@ cdef class StumpNode:
         self._max_columns = max_columns
         self.max_stride = (n_features + LANES - 1) // LANES * LANES
         self._n_cells = min(n, max(batch_size, MAX_KEPT // self.max_stride)) * self.max_stride
-        if view.X == NULL:
+        self._is_hollow = view.is_hollow and view.entry_start != NULL and view.term_of != NULL
+        if self._is_hollow:
+            self._n_cells = LANES
+            self._hollow = HollowNode()
+            self._hollow.bind(view, workspace, view.n_samples, self.max_stride)
+        elif view.X == NULL:
             self._n_cells = n * self.max_stride
             if n * self.max_stride > SPARSE_LIMIT:
                 raise ValueError(
@@ -92,7 +103,8 @@ cdef class StumpNode:
         self._complete = <feature_t*>workspace.take(n_features, sizeof(feature_t))
         self._sample = <row_t*>workspace.take(n, sizeof(row_t))
         self._ranks = <uint32_t*>workspace.take(view.n_samples, sizeof(uint32_t))
-        self._block = <X_t*>workspace.take(BLOCK * n_features, sizeof(X_t))
+        if not self._is_hollow:
+            self._block = <X_t*>workspace.take(BLOCK * n_features, sizeof(X_t))
         self._row_weight = <double*>workspace.take(BLOCK, sizeof(double))
         self._sums = <double*>workspace.take(n_features, sizeof(double))
         self._squares = <double*>workspace.take(n_features, sizeof(double))
@@ -149,28 +161,15 @@ cdef class StumpNode:
         return n_drawn
 
     cdef bint measure(self, const NodeTask* task, feature_t kept, RandState* rng) noexcept nogil:
-        cdef idx_t n_complete, k, p, n_here, done = 0
+        cdef idx_t n_complete, k
         cdef double mean, here, spread = 0.0, binary = 0.0
         self._task = task
         self.n_used = 0
         self._weight = 0.0
-        n_complete = find_complete(self.view, task.rows, task.n, self._ranks, self._complete)
-        n_complete = self._draw_columns(n_complete, kept, rng)
-        self._draw_rows(task, rng)
-        memset(self._sums, 0, n_complete * sizeof(double))
-        memset(self._squares, 0, n_complete * sizeof(double))
-        while done < self.n:
-            n_here = min(<idx_t>BLOCK, self.n - done)
-            copy_rows(self.view, self._rows + done, n_here, self._complete, n_complete,
-                      self._block)
-            if done == 0:
-                memcpy(self.origin, self._block, n_complete * sizeof(X_t))
-            for p in range(n_here):
-                self._row_weight[p] = task.weight[self._rows[done + p]]
-                self._weight += self._row_weight[p]
-            kernels().add_moments(self._block, n_here, n_complete, self.origin,
-                                  self._row_weight, self._sums, self._squares)
-            done += n_here
+        if self._is_hollow:
+            n_complete = self._sum_entries(task, kept, rng)
+        else:
+            n_complete = self._sum_columns(task, kept, rng)
         for k in range(n_complete):
             mean = self._sums[k] / self._weight
             here = self._squares[k] / self._weight - mean * mean
@@ -196,6 +195,52 @@ cdef class StumpNode:
         self._find_scales(spread / self.n_used)
         self.stride = (self.n_used + LANES - 1) // LANES * LANES
         return True
+
+    cdef idx_t _sum_columns(self, const NodeTask* task, feature_t kept,
+                            RandState* rng) noexcept nogil:
+        """OUT _complete, origin, _sums, _squares: the columns looked at; how many there are."""
+        cdef idx_t n_complete, p, n_here, done = 0
+        n_complete = find_complete(self.view, task.rows, task.n, self._ranks, self._complete)
+        n_complete = self._draw_columns(n_complete, kept, rng)
+        self._draw_rows(task, rng)
+        memset(self._sums, 0, n_complete * sizeof(double))
+        memset(self._squares, 0, n_complete * sizeof(double))
+        while done < self.n:
+            n_here = min(<idx_t>BLOCK, self.n - done)
+            copy_rows(self.view, self._rows + done, n_here, self._complete, n_complete,
+                      self._block)
+            if done == 0:
+                memcpy(self.origin, self._block, n_complete * sizeof(X_t))
+            for p in range(n_here):
+                self._row_weight[p] = task.weight[self._rows[done + p]]
+                self._weight += self._row_weight[p]
+            kernels().add_moments(self._block, n_here, n_complete, self.origin,
+                                  self._row_weight, self._sums, self._squares)
+            done += n_here
+        return n_complete
+
+    cdef idx_t _sum_entries(self, const NodeTask* task, feature_t kept,
+                            RandState* rng) noexcept nogil:
+        """The same where nearly all cells are zero, from the others."""
+        cdef idx_t n_complete, k, p
+        cdef const ColumnSums* here
+        cdef double rest
+        n_complete = self._hollow.find_columns(task.rows, task.n, self._complete)
+        n_complete = self._draw_columns(n_complete, kept, rng)
+        self._draw_rows(task, rng)
+        for p in range(self.n):
+            self._weight += task.weight[self._rows[p]]
+        self._hollow.add_rows(self._rows, self.n, task.weight, self._complete, n_complete)
+        n_complete = self._hollow.keep_frequent(self._complete, n_complete, self.n,
+                                                max(<idx_t>HOLLOW_COLUMNS, self.n), kept,
+                                                rng)
+        for k in range(n_complete):
+            here = &self._hollow.sums[k]
+            rest = self._weight - here.weight if here.count < self.n else 0.0
+            self.origin[k] = here.origin
+            self._sums[k] = here.sum - rest * here.origin
+            self._squares[k] = here.square + rest * here.origin * here.origin
+        return n_complete
 
     cdef void _choose_units(self, RandState* rng) noexcept nogil:
         """Bring the columns' variances to one unit, or leave them as they are."""
@@ -249,7 +294,10 @@ cdef class StumpNode:
         else:
             self._load_numbers()
         self._is_kept = self.n * self.stride <= self._n_cells
-        if self.view.X == NULL:
+        if self._is_hollow:
+            self._hollow.load(self._rows, self._order, self.n, self.used, self.n_used,
+                              self.stride, self.origin, self.mean, self.scale)
+        elif self.view.X == NULL:
             self._centre_sparse()
         elif self._is_kept:
             self._centre_rows(0, self.n, self._x)
@@ -344,7 +392,13 @@ cdef class StumpNode:
         batch.weight = self._weights + start
         batch.slot = self._slot + start * self.n_outputs
         batch.y = self._y + start * self.n_outputs
-        if self._is_kept:
+        batch.start = NULL
+        if self._is_hollow:
+            batch.start = self._hollow.start + start
+            batch.column = self._hollow.column
+            batch.value = self._hollow.value
+            batch.base = self._hollow.base
+        elif self._is_kept:
             batch.x = self._x + start * self.stride
         else:
             self._centre_rows(start, end, self._x)

@@ -6,7 +6,7 @@ from libc.stdint cimport uint32_t, uint64_t
 from obtree.core.memory cimport Workspace
 from obtree.core.random cimport RandState
 from obtree.core.sort cimport word_key
-from obtree.core.types cimport idx_t
+from obtree.core.types cimport idx_t, row_t
 from obtree.criterion.base cimport Criterion, Cut, ScanLimits
 from obtree.data.lattice cimport KeyRange
 
@@ -41,6 +41,12 @@ cdef class ScoreSweep:
     # The same for the integer keys that `found` describes; `keys` may be self.keys.
     cdef int sweep_keys(self, const uint32_t* keys, idx_t n, const KeyRange* found,
                         const ScanLimits* limits, ScoreCut* best) except -1 nogil
+
+    # The same for scores of which only the n_met at positions at[i] are not zero; they are zero
+    # afterwards. SCRATCH compact (n).
+    cdef int sweep_entries(self, double* score, const row_t* at, idx_t n_met, idx_t n,
+                           double* compact, const ScanLimits* limits,
+                           ScoreCut* best) except -1 nogil
 
     # One threshold drawn between the smallest and the largest score; missing scores go to a
     # side drawn as well, or are cut off when all others are equal.

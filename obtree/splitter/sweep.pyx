@@ -12,8 +12,8 @@ from libc.string cimport memcpy
 from obtree.core.memory cimport Workspace
 from obtree.core.order cimport find_range, sort_scores
 from obtree.core.random cimport RandState, bounded, uniform
-from obtree.core.sort cimport make_word, rotate_last, sort_codes, word_position
-from obtree.core.types cimport idx_t
+from obtree.core.sort cimport make_word, rotate_last, sort_codes, word_key, word_position
+from obtree.core.types cimport idx_t, row_t
 from obtree.criterion.base cimport Criterion, Cut, RankColumn, ScanLimits
 from obtree.data.lattice cimport KeyRange, key_value
 
@@ -63,6 +63,50 @@ cdef class ScoreSweep:
         best.missing_left = False
         best.threshold = place_threshold(key_value(found, found.low + cut.low_key),
                                          key_value(found, found.low + cut.high_key))
+        return BETTER
+
+    cdef int sweep_entries(self, double* score, const row_t* at, idx_t n_met, idx_t n,
+                           double* compact, const ScanLimits* limits,
+                           ScoreCut* best) except -1 nogil:
+        cdef idx_t n_scores = n_met + (n_met < n), n_missing, i, k, n_words = 0, n_below = 0
+        cdef uint32_t zero_key = 0
+        cdef double low, high
+        cdef Cut cut
+        for i in range(n_met):
+            compact[i] = score[at[i]]
+            score[at[i]] = 0.0
+        if n_met < n:
+            # One zero stands for all.
+            compact[n_met] = 0.0
+        if not sort_scores(compact, n_scores, self.keys, self.words, self.spare, &n_missing):
+            return CONSTANT
+        for i in range(n_scores):
+            k = word_position(self.words[i])
+            if k == n_met:
+                n_below = n_words
+                zero_key = word_key(self.words[i])
+                continue
+            self.spare[n_words] = make_word(word_key(self.words[i]), at[k])
+            # What was read makes room for the order of the scores.
+            self.words[n_words] = make_word(0, k)
+            n_words += 1
+        cut.score = best.score
+        if n_met < n:
+            self.criterion.scan_above(self.spare, n_words, n, n_below, zero_key, limits, &cut)
+        else:
+            self.criterion.scan(self.spare, n_words, limits, &cut)
+        if not cut.score > best.score:
+            return WORSE
+        k = find_cut(self.spare, n_words, cut.low_key)
+        low = high = 0.0
+        if n_met == n or cut.low_key != zero_key:
+            low = compact[word_position(self.words[k - 1])]
+        if n_met == n or cut.high_key != zero_key:
+            high = compact[word_position(self.words[k])]
+        best.score = cut.score
+        best.missing_left = False
+        best.lower = -INFINITY
+        best.threshold = place_threshold(low, high)
         return BETTER
 
     cdef int try_random(self, const double* score, idx_t n, RandState* rng,

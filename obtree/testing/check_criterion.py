@@ -182,13 +182,13 @@ def _check_layouts(probe, codes, best, where):
     """Bins and words give the same cut."""
     layouts = []
     if probe.scans_above:
-        layouts.append("above")
+        layouts += ["above", "around"]
     if any(probe.prefers_bins(n_bins) for n_bins in range(1, 9)):
         layouts += LAYOUTS
     for layout in layouts:
         other = _scan(probe, codes, layout=layout)
         if other[1:] != best[1:] or not np.isclose(other[0], best[0], rtol=1e-9, atol=1e-9):
-            method = "scan_above" if layout == "above" else "scan_bins"
+            method = "scan_above" if layout in ("above", "around") else "scan_bins"
             raise ContractError(
                 f"{method} found the cut {other[1:]} of score {other[0]:.9g}, and scan "
                 f"{best[1:]} of {best[0]:.9g}; expected the same {where}"

@@ -350,8 +350,8 @@ cdef class NodeProbe:
         """(score, last code on the left, first code on the right), or None for no cut.
 
         `codes` are small integers, one for each row of the node in order. The layout is
-        "sorted" for `scan`, "above" for `scan_above`; for `scan_bins` it is "gathered", "column"
-        (ranks by row of X) or "rows" (the same, several bytes apart).
+        "sorted" for `scan`, "above" and "around" for `scan_above`; for `scan_bins` it is
+        "gathered", "column" (ranks by row of X) or "rows" (the same, several bytes apart).
         """
         cdef const uint32_t[::1] keys = np.ascontiguousarray(codes, dtype=np.uint32)
         cdef uint32_t low = np.min(codes)
@@ -371,8 +371,18 @@ cdef class NodeProbe:
             words = sort_codes(codes)
             n_low = int(np.count_nonzero(np.asarray(codes) == low))
             if n_low < self._n:
-                self._criterion.scan_above(&words[n_low], self._n - n_low, self._n, &limits,
-                                           &best)
+                self._criterion.scan_above(&words[n_low], self._n - n_low, self._n, 0, 0,
+                                           &limits, &best)
+        elif layout == "around":
+            # The rows of the middle key have no words of their own.
+            words = sort_codes(codes)
+            middle = np.unique(codes)[len(np.unique(codes)) // 2]
+            n_below = int(np.count_nonzero(np.asarray(codes) < middle))
+            n_rest = int(np.count_nonzero(np.asarray(codes) == middle))
+            words = np.delete(np.asarray(words), slice(n_below, n_below + n_rest))
+            if n_rest < self._n:
+                self._criterion.scan_above(&words[0], self._n - n_rest, self._n, n_below,
+                                           middle - low, &limits, &best)
         else:
             n_found = self._scan_bins(codes, layout, low, high, &limits, &best)
             if n_found != len(np.unique(codes)):
