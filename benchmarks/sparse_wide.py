@@ -9,8 +9,8 @@ Data are made here, from a fixed seed:
 
 text
     Documents of a vocabulary of 10,000 words, as a tf-idf vectoriser gives them. Words are used
-    as often as Zipf's law has it, the length of a document is log-normal, and each of ten topics
-    uses some of the words four times as often as the others do. A document has one topic in
+    as often as Zipf's law has it, the length of a document is log-normal, and each of five topics
+    uses some of the words ten times as often as the others do. A document has one topic in
     six tenths of its words; the rest is common language.
 hashed
     The same kind of documents, of words and pairs of neighbouring words, hashed to 2**20
@@ -39,7 +39,7 @@ from obtree.bench.report import format_table
 REFERENCE = "RandomForest"
 # How many times as long as the random forest's a fit may take.
 BARS = {"axis": 1.0, "random_oblique": 3.0, "oc1": 3.0, "co2": 3.0}
-N_TOPICS = 10
+N_TOPICS = 5
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ def draw_documents(rng, n_rows, n_words, mean_length):
     special = rng.random(len(rows)) < share[rows]
     for t in range(N_TOPICS):
         # A topic has three words in a hundred of its own, besides the rest of the language.
-        liking = np.where(rng.random(n_words) < 0.03, 4.0, 1.0) * common
+        liking = np.where(rng.random(n_words) < 0.03, 10.0, 1.0) * common
         here = special & (topic[rows] == t)
         words[here] = rng.choice(n_words, size=here.sum(), p=liking / liking.sum())
     return rows, words, topic, share
@@ -121,7 +121,7 @@ def make_text(rng, regression):
 
 def make_hashed(rng, regression):
     """Documents as a hashing vectoriser gives them."""
-    n_rows, n_words, n_columns = 6_000, 50_000, 2**20
+    n_rows, n_words, n_columns = 4_000, 50_000, 2**20
     rows, words, topic, share = draw_documents(rng, n_rows, n_words, 100)
     together = rows[1:] == rows[:-1]
     pair_rows = rows[1:][together]
@@ -156,7 +156,7 @@ def make_onehot(rng, regression):
 
 CASES = {
     "text": Case(make_text, 5_000, 10),
-    "hashed": Case(make_hashed, 5_000, 10),
+    "hashed": Case(make_hashed, 3_000, 10),
     "onehot": Case(make_onehot, 10_000, 10),
 }
 

@@ -58,6 +58,8 @@ cdef class Dataset:
     cdef ColumnView* _columns
     cdef Workspace _memory
     cdef object _X            # keeps view.X alive
+    cdef char* _part          # what is left of the block that small columns share
+    cdef size_t _part_bytes
     cdef readonly bint is_sparse
 
     cdef int _lay_rows(self, int n_threads) except -1

@@ -40,6 +40,7 @@ cdef enum:
     CHUNK_BYTES = 16777216    # scratch for the columns encoded together
     ROW_BLOCK = 256           # rows that one thread lays out at a time
     CACHE_BYTES = 524288      # a typical second-level cache
+    PART_BYTES = 4096         # from which an array has a block of its own
 
 
 cdef class Dataset:
@@ -59,6 +60,8 @@ cdef class Dataset:
 
     def __cinit__(self):
         self._columns = NULL
+        self._part = NULL
+        self._part_bytes = 0
         self._memory = Workspace()
 
     def __init__(self, X, *, int n_threads=1, keep_rows=False):
@@ -227,7 +230,7 @@ cdef class Dataset:
         """
         cdef ColumnView* column = &self._columns[j]
         column.width = code_width(encoding)
-        column.codes = self._memory.take(n, column.width)
+        column.codes = take_part(self, n, column.width)
         column.n_values = encoding.n_values
         column.has_missing = encoding.has_missing
         if self.view.X == NULL or encoding.n_values <= n // 4:
@@ -241,7 +244,7 @@ cdef class Dataset:
         cdef const int64_t[::1] indptr = np.asarray(X.indptr, dtype=np.int64)
         cdef idx_t n_samples = self.view.n_samples
         cdef idx_t longest = int(np.diff(X.indptr).max(initial=0)) + 1
-        cdef idx_t j, k, n_stored
+        cdef idx_t j, k, n_stored, n_cells
         cdef Encoding encoding
         cdef row_t* rows
         scratch = Workspace()
@@ -252,7 +255,7 @@ cdef class Dataset:
         cdef uint64_t* spare = <uint64_t*>(<Workspace>scratch).take(longest, sizeof(uint64_t))
         for j in range(self.view.n_features):
             n_stored = indptr[j + 1] - indptr[j]
-            rows = <row_t*>self._memory.take(n_stored, sizeof(row_t))
+            rows = <row_t*>take_part(self, n_stored, sizeof(row_t))
             for k in range(n_stored):
                 cells[k] = data[indptr[j] + k]
                 rows[k] = indices[indptr[j] + k]
@@ -269,9 +272,24 @@ cdef class Dataset:
                                           else <uint32_t>0xFFFFFFFF)
 
 
+cdef void* take_part(Dataset dataset, size_t n_items, size_t item_size) except NULL:
+    """Room that lives as long as the Dataset; a million short columns share a few blocks."""
+    cdef size_t n_bytes = (n_items * item_size + 7) // 8 * 8
+    cdef void* part
+    if n_bytes >= PART_BYTES:
+        return dataset._memory.take(n_items, item_size)
+    if dataset._part == NULL or n_bytes > dataset._part_bytes:
+        dataset._part = <char*>dataset._memory.take(64 * PART_BYTES, 1)
+        dataset._part_bytes = 64 * PART_BYTES
+    part = dataset._part
+    dataset._part += n_bytes
+    dataset._part_bytes -= n_bytes
+    return part
+
+
 cdef int keep_values(Dataset dataset, idx_t j, const X_t* values) except -1:
     cdef ColumnView* column = &dataset._columns[j]
-    cdef X_t* kept = <X_t*>dataset._memory.take(column.n_values, sizeof(X_t))
+    cdef X_t* kept = <X_t*>take_part(dataset, column.n_values, sizeof(X_t))
     memcpy(kept, values, column.n_values * sizeof(X_t))
     column.values = kept
     return 0
