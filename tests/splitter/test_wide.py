@@ -60,9 +60,7 @@ def test_sparse_is_dense(splitter, signed):
     ]
     assert_same_trees(forests[0], forests[1])
     assert_same_trees(forests[0], forests[2])
-    np.testing.assert_array_equal(
-        forests[0].feature_importances_, forests[1].feature_importances_
-    )
+    np.testing.assert_array_equal(forests[0].feature_importances_, forests[1].feature_importances_)
 
 
 @pytest.mark.parametrize("splitter", ["axis", "random_oblique", "oc1", "co2"])
