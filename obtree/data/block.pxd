@@ -1,6 +1,6 @@
 # RankBlock: the ranks of one subtree's rows, side by side.
 
-from libc.stdint cimport uint8_t
+from libc.stdint cimport uint8_t, uint32_t
 
 from obtree.core.memory cimport Workspace
 from obtree.core.types cimport idx_t, row_t
@@ -18,8 +18,10 @@ cdef class RankBlock:
     cdef row_t* _place        # (n_samples) where a row stands in the block
     cdef row_t* _places       # (max_rows) the same for the rows of the open node
     cdef bint _is_sparse
+    cdef uint32_t* _touched   # (n_features) sparse data only
 
     cdef int bind(self, const DataView* data, bint allowed, Workspace workspace) except -1
     cdef void begin_tree(self) noexcept nogil
     cdef void _copy_rows(self, const row_t* rows, idx_t start, idx_t end) noexcept nogil
+    cdef void _find_rows(self, const row_t* rows, idx_t n) noexcept nogil
     cdef void open_node(self, const row_t* rows, idx_t start, idx_t end) noexcept nogil

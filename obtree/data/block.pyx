@@ -10,7 +10,7 @@ Sparse data have nothing to copy: there a node tells where its rows stand, so th
 of a column find them.
 """
 
-from libc.stdint cimport uint8_t
+from libc.stdint cimport int64_t, uint8_t, uint32_t
 from libc.string cimport memset
 
 from obtree.core.dispatch cimport kernels
@@ -20,6 +20,7 @@ from obtree.data.dataset cimport DataView
 
 cdef enum:
     BLOCK_BYTES = 1572864     # more than a second-level cache, much less than a third
+    FEW_ENTRIES = 4096        # of nodes that note the columns they touch
     SPREAD = 16               # rows of X for each of the block: below, columns are dense
 
 
@@ -36,6 +37,9 @@ cdef class RankBlock:
             memset(self.view.place, 0, data.n_samples * sizeof(row_t))
             self.view.term_of = <row_t*>workspace.take(data.n_features, sizeof(row_t))
             memset(self.view.term_of, 0, data.n_features * sizeof(row_t))
+        if self._is_sparse:
+            self._touched = <uint32_t*>workspace.take(data.n_features, sizeof(uint32_t))
+            memset(self._touched, 0, data.n_features * sizeof(uint32_t))
         if allowed and data.row_codes != NULL:
             self._max_rows = min(BLOCK_BYTES // data.row_bytes, data.n_samples // SPREAD)
         if self._max_rows > 0:
@@ -61,12 +65,30 @@ cdef class RankBlock:
         self._start = start
         self._end = end
 
+    cdef void _find_rows(self, const row_t* rows, idx_t n) noexcept nogil:
+        """Note where the rows of a node of sparse data stand; if small, what columns they touch."""
+        cdef idx_t p, n_entries = 0
+        cdef int64_t e
+        for p in range(n):
+            self.view.place[rows[p]] = <row_t>p
+            n_entries += self._data.entry_start[rows[p] + 1] - self._data.entry_start[rows[p]]
+        self.view.touched = NULL
+        if n_entries > FEW_ENTRIES:
+            return
+        self.view.touched = self._touched
+        self.view.node += 1
+        if self.view.node == 0:
+            memset(self._touched, 0, self._data.n_features * sizeof(uint32_t))
+            self.view.node = 1
+        for p in range(n):
+            for e in range(self._data.entry_start[rows[p]], self._data.entry_start[rows[p] + 1]):
+                self._touched[self._data.entry_feature[e]] = self.view.node
+
     cdef void open_node(self, const row_t* rows, idx_t start, idx_t end) noexcept nogil:
         """Make `view` fit the node of rows[start:end]; nodes come in depth-first order."""
         cdef idx_t p
         if self._is_sparse:
-            for p in range(end - start):
-                self.view.place[rows[start + p]] = <row_t>p
+            self._find_rows(rows + start, end - start)
         if self._max_rows == 0:
             return
         if end - start > self._max_rows:

@@ -50,6 +50,9 @@ cdef struct DataView:
     # Scratch of a worker, NULL where there is none. Row r is number place[r] of the open node,
     # if it is one of its rows.
     row_t* place              # (n_samples)
+    # (n_features) `node` where a row of the open node is not zero; NULL where that is not known.
+    uint32_t* touched
+    uint32_t node
     row_t* term_of            # (n_features) one more than a feature's number in a list; zeros
 
 

@@ -81,6 +81,8 @@ cdef class Dataset:
         self.view.entry_feature = NULL
         self.view.entry_code = NULL
         self.view.place = NULL
+        self.view.touched = NULL
+        self.view.node = 0
         self.view.term_of = NULL
         self.is_sparse = sparse.issparse(X)
         if self.is_sparse:

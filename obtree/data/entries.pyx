@@ -123,6 +123,8 @@ cdef idx_t gather_entries(const DataView* view, idx_t j, const row_t* rows, idx_
     cdef idx_t k = 0, p, n_stored = column.n_stored, n_found = 0
     cdef uint32_t code, zero = column.zero_code
     bits[0] = 0
+    if view.touched != NULL and view.touched[j] != view.node:
+        return 0
     if view.place != NULL and n_stored <= WALK * n:
         for k in range(n_stored):
             p = view.place[stored[k]]

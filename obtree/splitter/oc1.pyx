@@ -57,6 +57,11 @@ cdef int compare_features(const void* a, const void* b) noexcept nogil:
     return (first > second) - (first < second)
 
 
+cdef idx_t count_columns(idx_t n_features) noexcept nogil:
+    """The columns that "auto" lets a search of many features move, with that of the start."""
+    return max(<idx_t>64, <idx_t>(4.0 * sqrt(<double>n_features))) + 1
+
+
 cdef idx_t count_search_rows(Criterion criterion):
     """The rows that "auto" lets a search see."""
     if not isinstance(criterion, ClassCriterion):
@@ -104,7 +109,8 @@ cdef class OC1Splitter(Splitter):
     max_coefficients : int, "auto" or None, default="auto"
         Coefficients the search may move, drawn at random for each node, beside that of the
         axis split. None for all; "auto" for all of up to 100 features, else for
-        ``max(64, 4 * sqrt(n_features))``.
+        ``max(64, 4 * sqrt(n_features))``. Of more than 4096 features only those count, and are
+        drawn, that are not known to be constant in the node.
     max_passes : int, default=20
         Times the search may go through all coefficients before it ends.
 
@@ -136,6 +142,7 @@ cdef class OC1Splitter(Splitter):
     cdef bint _cart
     cdef idx_t _max_rows
     cdef idx_t _max_columns
+    cdef bint _few_columns            # "auto": no more than the features that vary ask for
     cdef double _bias
     cdef AxisSplitter _axis
     cdef PlaneSearch _search
@@ -184,9 +191,10 @@ cdef class OC1Splitter(Splitter):
         elif self.max_search_rows is not None:
             self._max_rows = min(self._max_rows, <idx_t>self.max_search_rows)
         self._max_columns = p
+        self._few_columns = self.max_coefficients == "auto"
         if self.max_coefficients == "auto":
             if p > FEW_FEATURES:
-                self._max_columns = min(p, max(64, <idx_t>(4.0 * sqrt(p))) + 1)
+                self._max_columns = min(p, count_columns(p))
         elif self.max_coefficients is not None:
             self._max_columns = min(p, <idx_t>self.max_coefficients + 1)
         self._axis = AxisSplitter()
@@ -270,8 +278,12 @@ cdef class OC1Splitter(Splitter):
         """The same for very many features: of those only that vary, at no cost for others."""
         cdef const feature_t* drawn
         cdef uint32_t low, high
-        cdef idx_t n = self._axis.draw_more(task, self._max_columns), k, n_chosen = 0
+        cdef idx_t k, n_chosen = 0, n = self._max_columns
         cdef bint has_start = False
+        if self._few_columns:
+            n = self._axis.pool.n_features - self._axis.pool.n_constant
+            n = min(self._max_columns, count_columns(n))
+        n = self._axis.draw_more(task, n)
         drawn = self._axis.pool.feature + self._axis.pool.n_constant
         for k in range(n):
             if k == n - 1 and not has_start:
