@@ -19,7 +19,7 @@ cdef struct ColumnSums:
 
 cdef class HollowNode:
     cdef const DataView* view
-    cdef ColumnSums* sums             # (n_features) of the listed columns
+    cdef ColumnSums* sums             # of the listed columns, not more than there are entries
     cdef uint64_t* _touched           # (n_features / 64) bits; zeros between uses
     cdef uint64_t* _lacking
     cdef idx_t* _frequency            # (n_samples + 1)

@@ -27,7 +27,8 @@ cdef class HollowNode:
         cdef idx_t n_words = view.n_features // 64 + 1
         cdef idx_t n_entries = view.entry_start[view.n_samples] + 1
         self.view = view
-        self.sums = <ColumnSums*>workspace.take(view.n_features, sizeof(ColumnSums))
+        self.sums = <ColumnSums*>workspace.take(min(view.n_features, n_entries),
+                                                sizeof(ColumnSums))
         self._touched = <uint64_t*>workspace.take(n_words, sizeof(uint64_t))
         self._lacking = <uint64_t*>workspace.take(n_words, sizeof(uint64_t))
         memset(self._touched, 0, n_words * sizeof(uint64_t))
