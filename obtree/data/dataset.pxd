@@ -64,8 +64,11 @@ cdef class Dataset:
     cdef char* _part          # what is left of the block that small columns share
     cdef size_t _part_bytes
     cdef readonly bint is_sparse
+    # Of whoever encodes away from the main thread: becomes non-zero to end soon, the encoding
+    # being of no use then. NULL: there is none.
+    cdef const volatile int* _stop
 
-    cdef int _lay_rows(self, int n_threads) except -1
+    cdef int _lay_rows(self, void* job, int n_threads) except -1
     cdef bint _every_column_has_values(self) noexcept
     cdef int _reserve(self, idx_t j, idx_t n, Encoding encoding, const X_t* values) except -1
 

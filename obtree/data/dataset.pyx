@@ -12,13 +12,13 @@ of entries and not the number of cells.
 import numpy as np
 from scipy import sparse
 
-from cython.parallel cimport prange, threadid
 from libc.math cimport NAN
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from obtree.core.dispatch cimport kernels
 from obtree.core.memory cimport Workspace
+from obtree.core.team cimport check_signals, choose_threads, run_items, should_stop
 from obtree.core.types cimport X_t, idx_t, row_t
 from obtree.data.byte_columns cimport TILE, ByteTable, lay_bytes, lift_bytes
 from obtree.data.encode cimport (
@@ -32,15 +32,21 @@ from obtree.data.encode cimport (
     rank_bytes,
 )
 from obtree.data.entries cimport is_hollow, lay_entries
-from obtree.data.lift cimport lift_columns
+from obtree.data.lift cimport CellTable, lift_columns, open_cells
 
-from obtree.core.threads import call_detached
+from obtree.data.lift import LIFTED
 
 cdef enum:
     CHUNK_BYTES = 16777216    # scratch for the columns encoded together
-    ROW_BLOCK = 256           # rows that one thread lays out at a time
+    ROW_BLOCK = 256           # rows that are laid out at a time
+    LAID_BYTES = 1048576      # of rows that a thread takes at a time
     CACHE_BYTES = 524288      # a typical second-level cache
     PART_BYTES = 4096         # from which an array has a block of its own
+    SIGNAL_ENTRIES = 1048576  # stored entries that are encoded between two looks for signals
+
+# Nanoseconds to rank a cell, and to copy a byte; roughly, to choose the number of threads.
+cdef double CELL_WORK = 10.0
+cdef double BYTE_WORK = 0.5
 
 
 cdef class Dataset:
@@ -62,6 +68,7 @@ cdef class Dataset:
         self._columns = NULL
         self._part = NULL
         self._part_bytes = 0
+        self._stop = NULL
         self._memory = Workspace()
 
     def __init__(self, X, *, int n_threads=1, keep_rows=False):
@@ -98,8 +105,11 @@ cdef class Dataset:
             X = X.view(np.uint8)
         if X.dtype == np.float32:
             self._keep_rows(X)
-        encode = self._encode_bytes if X.dtype == np.uint8 else self._encode_dense
-        call_detached(encode, X, n_threads, detach=n_threads > 1)
+        if X.dtype == np.uint8:
+            self._encode_bytes(X, n_threads)
+        else:
+            # Wide integers and unusual floats go through float64.
+            self._encode_dense(X if X.dtype in LIFTED else X.astype(np.float64), n_threads)
         self.view.is_hollow = is_hollow(&self.view)
         if self.view.is_hollow and keep_rows:
             lay_entries(self)
@@ -159,69 +169,72 @@ cdef class Dataset:
         cdef idx_t n = self.view.n_samples
         cdef idx_t n_features = self.view.n_features
         cdef Workspace scratch = Workspace()
-        cdef uint8_t* rank_of = <uint8_t*>scratch.take(n_features * N_BYTE_VALUES, 1)
-        cdef X_t* values = <X_t*>scratch.take(n_features * N_BYTE_VALUES, sizeof(X_t))
-        cdef uint8_t* codes = <uint8_t*>self._memory.take(n_features * n, 1)
-        cdef uint8_t* rows
         cdef ByteTable table
-        cdef idx_t j, b
+        cdef EncodingJob job
+        cdef idx_t j
         table.x = &X[0, 0] if X.size else NULL
         table.n_rows = n
         table.row_stride = X.strides[0]
         table.col_stride = X.strides[1]
-        for b in prange((n_features + TILE - 1) // TILE, nogil=True, schedule="dynamic",
-                        num_threads=n_threads):
-            encode_strip(&table, b * TILE, min((b + 1) * TILE, n_features), codes, rank_of,
-                         values, self._columns)
+        job.bytes = &table
+        job.view = &self.view
+        job.columns = self._columns
+        job.rank_of = <uint8_t*>scratch.take(n_features * N_BYTE_VALUES, 1)
+        job.values = <X_t*>scratch.take(n_features * N_BYTE_VALUES, sizeof(X_t))
+        job.codes = <uint8_t*>self._memory.take(n_features * n, 1)
+        n_threads = choose_threads(BYTE_WORK * n * n_features, n_threads)
+        with nogil:
+            run_items(encode_strip, &job, (n_features + TILE - 1) // TILE, n_threads, self._stop)
         for j in range(n_features):
-            keep_values(self, j, values + j * N_BYTE_VALUES)
-        rows = take_rows(self)
-        if rows == NULL:
-            return
-        for b in prange((n + ROW_BLOCK - 1) // ROW_BLOCK, nogil=True, schedule="static",
-                        num_threads=n_threads):
-            lay_bytes(&table, n_features, rank_of, b * ROW_BLOCK, min((b + 1) * ROW_BLOCK, n),
-                      rows)
+            keep_values(self, j, job.values + j * N_BYTE_VALUES)
+        self._lay_rows(&job, n_threads)
 
     def _encode_dense(self, X, int n_threads):
         """Encode a few columns at a time: lift them out of X, rank them, pack them."""
         cdef idx_t n = self.view.n_samples
         cdef idx_t n_features = self.view.n_features
-        cdef idx_t n_chunk = max(n_threads, min(64, CHUNK_BYTES // (12 * max(n, 1))))
-        n_chunk = min(n_chunk, n_features)
         cdef Workspace scratch = Workspace()
-        cdef X_t* cells = <X_t*>scratch.take(n_chunk * n, sizeof(X_t))
-        cdef X_t* values = <X_t*>scratch.take(n_chunk * n, sizeof(X_t))
-        cdef uint32_t* codes = <uint32_t*>scratch.take(n_chunk * n, sizeof(uint32_t))
-        cdef uint64_t* words = <uint64_t*>scratch.take(2 * n_threads * n, sizeof(uint64_t))
-        cdef Encoding* found = <Encoding*>scratch.take(n_chunk, sizeof(Encoding))
-        cdef uint64_t* own_words
-        cdef idx_t first, c, n_here
-        for first in range(0, n_features, n_chunk):
-            n_here = min(n_chunk, n_features - first)
-            lift_columns(X, first, n_here, cells, n_threads)
-            for c in prange(n_here, nogil=True, schedule="dynamic", num_threads=n_threads):
-                own_words = words + 2 * threadid() * n
-                found[c] = encode_column(cells + c * n, n, codes + c * n, values + c * n,
-                                         own_words, own_words + n)
-            for c in range(n_here):
-                self._reserve(first + c, n, found[c], values + c * n)
-            for c in prange(n_here, nogil=True, schedule="dynamic", num_threads=n_threads):
-                pack_codes(codes + c * n, n, self._columns[first + c].width,
-                           <void*>self._columns[first + c].codes)
-                self._columns[first + c].n_above = count_above(codes + c * n, n)
-        self._lay_rows(n_threads)
+        cdef CellTable table
+        cdef EncodingJob job
+        cdef idx_t k, strip
+        n_threads = choose_threads(CELL_WORK * n * n_features, min(n_threads, n_features))
+        # Threads share the scratch; but columns next to each other are in one cache line of X.
+        strip = min(64, CHUNK_BYTES // (12 * n_threads * max(n, 1)))
+        strip = min(max(strip, 1), (n_features + n_threads - 1) // n_threads)
+        open_cells(X, &table)
+        job.bytes = NULL
+        job.cells = &table
+        job.view = &self.view
+        job.columns = self._columns
+        job.dataset = <void*>self
+        job.strip = strip
+        job.failed = 0
+        job.scratch = <StripScratch*>scratch.take(n_threads, sizeof(StripScratch))
+        for k in range(n_threads):
+            job.scratch[k].cells = <X_t*>scratch.take(strip * n, sizeof(X_t))
+            job.scratch[k].values = <X_t*>scratch.take(strip * n, sizeof(X_t))
+            job.scratch[k].codes = <uint32_t*>scratch.take(strip * n, sizeof(uint32_t))
+            job.scratch[k].words = <uint64_t*>scratch.take(2 * n, sizeof(uint64_t))
+            job.scratch[k].found = <Encoding*>scratch.take(strip, sizeof(Encoding))
+        with nogil:
+            run_items(encode_columns, &job, (n_features + strip - 1) // strip, n_threads,
+                      self._stop)
+        if job.failed:
+            raise MemoryError(f"no room for the ranks of {n} rows of {n_features} features")
+        self._lay_rows(&job, n_threads)
 
-    cdef int _lay_rows(self, int n_threads) except -1:
+    cdef int _lay_rows(self, void* job, int n_threads) except -1:
         """Copy the ranks of the columns to rows, if that is wanted."""
         cdef idx_t n = self.view.n_samples
-        cdef uint8_t* rows = take_rows(self)
-        cdef idx_t b
-        if rows == NULL:
+        cdef EncodingJob* encoding = <EncodingJob*>job
+        encoding.rows = take_rows(self)
+        if encoding.rows == NULL:
             return 0
-        for b in prange((n + ROW_BLOCK - 1) // ROW_BLOCK, nogil=True, schedule="static",
-                        num_threads=n_threads):
-            lay_block(&self.view, b * ROW_BLOCK, min((b + 1) * ROW_BLOCK, n), rows)
+        encoding.block = max(LAID_BYTES // self.view.row_bytes // ROW_BLOCK, 1) * ROW_BLOCK
+        n_threads = choose_threads(BYTE_WORK * n * self.view.row_bytes, n_threads)
+        with nogil:
+            run_items(lay_block, job, (n + encoding.block - 1) // encoding.block, n_threads,
+                      self._stop)
         return 0
 
     cdef int _reserve(self, idx_t j, idx_t n, Encoding encoding, const X_t* values) except -1:
@@ -246,7 +259,7 @@ cdef class Dataset:
         cdef const int64_t[::1] indptr = np.asarray(X.indptr, dtype=np.int64)
         cdef idx_t n_samples = self.view.n_samples
         cdef idx_t longest = int(np.diff(X.indptr).max(initial=0)) + 1
-        cdef idx_t j, k, n_stored, n_cells
+        cdef idx_t j, k, n_stored, n_cells, n_unseen = 0
         cdef Encoding encoding
         cdef row_t* rows
         scratch = Workspace()
@@ -257,6 +270,10 @@ cdef class Dataset:
         cdef uint64_t* spare = <uint64_t*>(<Workspace>scratch).take(longest, sizeof(uint64_t))
         for j in range(self.view.n_features):
             n_stored = indptr[j + 1] - indptr[j]
+            n_unseen += n_stored + 64
+            if n_unseen > SIGNAL_ENTRIES:
+                n_unseen = 0
+                check_signals()
             rows = <row_t*>take_part(self, n_stored, sizeof(row_t))
             for k in range(n_stored):
                 cells[k] = data[indptr[j] + k]
@@ -321,24 +338,112 @@ cdef uint8_t* take_rows(Dataset dataset) except? NULL:
     return rows
 
 
-cdef void encode_strip(const ByteTable* table, idx_t first, idx_t end, uint8_t* codes,
-                       uint8_t* rank_of, X_t* values, ColumnView* columns) noexcept nogil:
-    """Columns [first, end) of bytes: lift them out of X, rank them where they are."""
-    cdef idx_t n = table.n_rows
+cdef struct StripScratch:
+    # Of one thread, for the columns that it encodes together.
+    X_t* cells                # (strip * n)
+    X_t* values               # (strip * n)
+    uint32_t* codes           # (strip * n)
+    uint64_t* words           # (2 * n)
+    Encoding* found           # (strip)
+
+
+cdef struct EncodingJob:
+    const DataView* view
+    ColumnView* columns
+    # X of bytes; else NULL.
+    const ByteTable* bytes
+    uint8_t* rank_of          # (n_features * N_BYTE_VALUES)
+    X_t* values               # (n_features * N_BYTE_VALUES)
+    uint8_t* codes            # (n_features * n)
+    # X of anything else.
+    const CellTable* cells
+    void* dataset             # the Dataset, borrowed
+    idx_t strip               # columns encoded together
+    StripScratch* scratch     # one a thread
+    volatile int failed       # there was no memory
+    # The ranks once more, by rows.
+    uint8_t* rows
+    idx_t block               # rows laid out together
+
+
+cdef void encode_strip(void* context, idx_t item, idx_t member, void* team) noexcept nogil:
+    """A tile of columns of bytes: lift them out of X, rank them where they are."""
+    cdef const EncodingJob* job = <const EncodingJob*>context
+    cdef idx_t n = job.view.n_samples
+    cdef idx_t first = item * TILE
+    cdef idx_t end = min(first + TILE, job.view.n_features)
+    cdef ColumnView* column
     cdef uint8_t* own
     cdef Encoding found
     cdef idx_t j
-    lift_bytes(table, first, end - first, codes + first * n)
+    lift_bytes(job.bytes, first, end - first, job.codes + first * n)
     for j in range(first, end):
-        own = codes + j * n
-        found = rank_bytes(own, n, rank_of + j * N_BYTE_VALUES, values + j * N_BYTE_VALUES)
-        columns[j].width = 1
-        columns[j].codes = own
-        columns[j].n_values = found.n_values
-        columns[j].n_above = encode_bytes(own, n, rank_of + j * N_BYTE_VALUES, own)
+        own = job.codes + j * n
+        column = &job.columns[j]
+        found = rank_bytes(own, n, job.rank_of + j * N_BYTE_VALUES,
+                           job.values + j * N_BYTE_VALUES)
+        column.width = 1
+        column.codes = own
+        column.n_values = found.n_values
+        column.n_above = encode_bytes(own, n, job.rank_of + j * N_BYTE_VALUES, own)
 
 
-cdef void lay_block(const DataView* view, idx_t start, idx_t end,
+cdef void encode_columns(void* context, idx_t item, idx_t member, void* team) noexcept nogil:
+    """A strip of columns: lift them out of X, rank them, pack them."""
+    cdef EncodingJob* job = <EncodingJob*>context
+    cdef StripScratch* own = &job.scratch[member]
+    cdef idx_t n = job.view.n_samples
+    cdef idx_t first = item * job.strip
+    cdef idx_t n_here = min(job.strip, job.view.n_features - first)
+    cdef ColumnView* column
+    cdef idx_t c
+    if job.failed:
+        return
+    lift_columns(job.cells, first, n_here, own.cells)
+    for c in range(n_here):
+        if should_stop(team, member):
+            return
+        own.found[c] = encode_column(own.cells + c * n, n, own.codes + c * n, own.values + c * n,
+                                     own.words, own.words + n)
+    if not reserve_strip(job, own, first, n_here):
+        job.failed = 1
+        return
+    for c in range(n_here):
+        column = &job.columns[first + c]
+        pack_codes(own.codes + c * n, n, column.width, <void*>column.codes)
+        column.n_above = count_above(own.codes + c * n, n)
+
+
+cdef bint reserve_strip(const EncodingJob* job, const StripScratch* own, idx_t first,
+                        idx_t n_columns) noexcept with gil:
+    """Room for a strip of columns; the GIL keeps other threads out. False: no memory."""
+    cdef Dataset dataset = <Dataset>job.dataset
+    cdef idx_t n = job.view.n_samples
+    cdef idx_t c
+    try:
+        for c in range(n_columns):
+            dataset._reserve(first + c, n, own.found[c], own.values + c * n)
+    except MemoryError:
+        return False
+    return True
+
+
+cdef void lay_block(void* context, idx_t item, idx_t member, void* team) noexcept nogil:
+    """Copy the ranks of some rows from all columns, a few rows at a time."""
+    cdef const EncodingJob* job = <const EncodingJob*>context
+    cdef idx_t start = item * job.block
+    cdef idx_t end = min(start + job.block, job.view.n_samples)
+    cdef idx_t here
+    while start < end:
+        here = min(start + ROW_BLOCK, end)
+        if job.bytes != NULL:
+            lay_bytes(job.bytes, job.view.n_features, job.rank_of, start, here, job.rows)
+        else:
+            lay_codes(job.view, start, here, job.rows)
+        start = here
+
+
+cdef void lay_codes(const DataView* view, idx_t start, idx_t end,
                     uint8_t* rows) noexcept nogil:
     """Copy the ranks of some rows from all columns."""
     cdef const ColumnView* column

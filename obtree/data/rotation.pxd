@@ -21,6 +21,7 @@ cdef struct RotationRows:
 
 cdef class GroupRotation:
     cdef const DataView* view
+    cdef const volatile int* stop     # non-zero: end soon, the outcome being of no use
     cdef idx_t group_size
     # The m components of features f_0, ..., f_{m-1} stand in the columns f_0, ..., f_{m-1};
     # a feature that is not rotated is a group of its own.
@@ -38,7 +39,7 @@ cdef class GroupRotation:
 
     # Once per worker, GIL held, may raise; X must be dense.
     cdef int bind(self, const DataView* view, idx_t group_size, idx_t n_classes,
-                  Workspace workspace) except -1
+                  const volatile int* stop, Workspace workspace) except -1
 
     # Draw groups and compute their components.
     cdef void draw(self, const RotationRows* given, RandState* rng) noexcept nogil

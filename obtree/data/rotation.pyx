@@ -33,9 +33,10 @@ cdef enum:
 cdef class GroupRotation:
 
     cdef int bind(self, const DataView* view, idx_t group_size, idx_t n_classes,
-                  Workspace workspace) except -1:
+                  const volatile int* stop, Workspace workspace) except -1:
         cdef idx_t n_features = view.n_features
         self.view = view
+        self.stop = stop
         self.group_size = min(group_size, n_features)
         self.member = <feature_t*>workspace.take(n_features, sizeof(feature_t))
         self.start = <idx_t*>workspace.take(n_features, sizeof(idx_t))
@@ -56,6 +57,8 @@ cdef class GroupRotation:
         n_rotated = self._draw_groups(rng)
         n_groups = (n_rotated + self.group_size - 1) // self.group_size
         for g in range(n_groups):
+            if self.stop[0]:
+                return
             # Groups as even as can be.
             first = g * n_rotated // n_groups
             end = (g + 1) * n_rotated // n_groups
@@ -125,7 +128,7 @@ cdef class GroupRotation:
             s.origin[k] = self.block[k]
         clear_scatter(s)
         first = 0
-        while first < given.n:
+        while first < given.n and not self.stop[0]:
             n_here = min(<idx_t>BLOCK, given.n - first)
             copy_rows(self.view, given.rows + first, n_here, member, m, self.block)
             for p in range(n_here):
@@ -159,6 +162,8 @@ cdef class GroupRotation:
         cdef double total
         cdef idx_t i, j, k
         for i in range(self.view.n_samples):
+            if i % BLOCK == 0 and self.stop[0]:
+                return
             row = self.view.X + i * self.view.row_stride
             for j in range(n_features):
                 if self.length[j] == 1:

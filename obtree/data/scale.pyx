@@ -16,6 +16,7 @@ from libc.stdint cimport uint8_t, uint32_t
 from libc.string cimport memset
 
 from obtree.core.memory cimport Workspace
+from obtree.core.team cimport check_signals
 from obtree.core.types cimport X_t, idx_t, w_t
 from obtree.data.dataset cimport ColumnView, DataView, Dataset, stored_code
 
@@ -25,10 +26,10 @@ cdef enum:
 cdef double UNIT_DISTANCE = 0.15  # of shares of the spread, beyond which units differ
 
 
-cdef int measure_scales(const DataView* view, const w_t* weight, double* scale,
-                        Workspace workspace) except -1:
+cdef int measure_scales(const DataView* view, const w_t* weight, const volatile int* stop,
+                        double* scale, Workspace workspace) except -1:
     cdef idx_t j
-    measure_spans(view, weight, scale, workspace)
+    measure_spans(view, weight, stop, scale, workspace)
     for j in range(view.n_features):
         scale[j] = round_to_power(scale[j])
     return 0
@@ -41,8 +42,8 @@ cdef double round_to_power(double span) noexcept nogil:
     return ldexp(1.0, exponent if mantissa > 0.7071067811865476 else exponent - 1)
 
 
-cdef int measure_spans(const DataView* view, const w_t* weight, double* span,
-                       Workspace workspace) except -1:
+cdef int measure_spans(const DataView* view, const w_t* weight, const volatile int* stop,
+                       double* span, Workspace workspace) except -1:
     cdef idx_t j, n_most = 0, n_weighted = view.n_samples
     cdef uint8_t* present = NULL
     if weight != NULL:
@@ -51,8 +52,9 @@ cdef int measure_spans(const DataView* view, const w_t* weight, double* span,
         for j in range(view.n_features):
             n_most = max(n_most, <idx_t>view.columns[j].n_values + 1)
         present = <uint8_t*>workspace.take(n_most, sizeof(uint8_t))
-    for j in range(view.n_features):
-        span[j] = measure_column(view, j, weight, n_weighted, present)
+    with nogil:
+        for j in range(view.n_features):
+            span[j] = 1.0 if stop[0] else measure_column(view, j, weight, n_weighted, present)
     return 0
 
 
@@ -134,19 +136,22 @@ cdef struct Moments:
     double square
 
 
-cdef int measure_variances(const DataView* view, const w_t* weight, double* variance,
-                           Workspace workspace) except -1:
+cdef int measure_variances(const DataView* view, const w_t* weight, const volatile int* stop,
+                           double* variance, Workspace workspace) except -1:
     cdef Moments* moments = <Moments*>workspace.take(view.n_features, sizeof(Moments))
     cdef double mean, total = 0.0
     cdef idx_t i, j
     memset(moments, 0, view.n_features * sizeof(Moments))
-    if view.X != NULL:
-        add_rows(view, weight, moments)
-    else:
-        for i in range(view.n_samples):
-            total += 1.0 if weight == NULL else weight[i]
-        for j in range(view.n_features):
-            add_column(view, j, weight, total, &moments[j])
+    with nogil:
+        if view.X != NULL:
+            add_rows(view, weight, stop, moments)
+        else:
+            for i in range(view.n_samples):
+                total += 1.0 if weight == NULL else weight[i]
+            for j in range(view.n_features):
+                if stop[0]:
+                    break
+                add_column(view, j, weight, total, &moments[j])
     for j in range(view.n_features):
         variance[j] = 0.0
         if moments[j].weight > 0.0:
@@ -164,12 +169,15 @@ cdef inline void add_value(Moments* moments, double value, double weight) noexce
     moments.square += weight * value * value
 
 
-cdef void add_rows(const DataView* view, const w_t* weight, Moments* moments) noexcept nogil:
+cdef void add_rows(const DataView* view, const w_t* weight, const volatile int* stop,
+                   Moments* moments) noexcept nogil:
     """All features of a dense table at once, in the order of its rows."""
     cdef idx_t i, j
     cdef double here = 1.0
     cdef X_t value
     for i in range(view.n_samples):
+        if stop[0]:
+            return
         if weight != NULL:
             here = weight[i]
         if here == 0.0:
@@ -241,11 +249,13 @@ def have_different_units(const X_t[:, ::1] X, const w_t[::1] sample_weight):
     cdef double* span = <double*>workspace.take(n, sizeof(double))
     cdef double* variance = <double*>workspace.take(n, sizeof(double))
     cdef Dataset block
+    cdef volatile int never = 0
     # Ranks of all columns at once could take as much memory as X does.
     while first < n:
         n_here = min(n_block, n - first)
         block = Dataset(np.asarray(X)[:, first:first + n_here], keep_rows=True)
-        measure_spans(&block.view, &sample_weight[0], span + first, workspace)
-        measure_variances(&block.view, &sample_weight[0], variance + first, workspace)
+        measure_spans(&block.view, &sample_weight[0], &never, span + first, workspace)
+        measure_variances(&block.view, &sample_weight[0], &never, variance + first, workspace)
+        check_signals()
         first += n_here
     return bool(judge_units(span, variance, n))

@@ -49,6 +49,8 @@ WIDE_DTYPES = (
     *(np.float64, np.longdouble, np.int64, np.uint64, np.int32, np.uint32),
     *(np.float16, *FIT_DTYPES),
 )
+#: Converted to float32 at a time when rows are to be predicted.
+CONVERTED_CELLS = 2**24
 
 #: Types that prediction reads as they are: whole numbers that float32 holds exactly.
 READ_IN_PLACE = (np.dtype(np.uint8), np.dtype(np.int16))
@@ -157,9 +159,7 @@ def validate_predict_features(estimator, X, offset=None):
         # with them and 34 us without, for digits and 100 trees.
         if X.dtype in READ_IN_PLACE:
             return X
-        with np.errstate(over="ignore"):
-            X = np.asarray(X, dtype=np.float32, order="C")
-        _refuse_infinity(X, None)
+        _refuse_infinity(X := _convert_rows(X), None)
     else:
         X = _validate_features(
             estimator, X, reset=False, dtype=np.float32, order="C", accept_sparse="csr"
@@ -360,6 +360,18 @@ def _is_plain_array(estimator, X):
         and X.shape[1] == estimator.n_features_in_
         and not hasattr(estimator, "feature_names_in_")
     )
+
+
+def _convert_rows(X):
+    """Return X as float32 in C order, a part at a time, between which Ctrl-C is noticed."""
+    with np.errstate(over="ignore"):
+        if X.size <= CONVERTED_CELLS or (X.dtype == np.float32 and X.flags.c_contiguous):
+            return np.asarray(X, dtype=np.float32, order="C")
+        converted = np.empty(X.shape, dtype=np.float32)
+        step = max(1, CONVERTED_CELLS // X.shape[1])
+        for start in range(0, X.shape[0], step):
+            converted[start : start + step] = X[start : start + step]
+    return converted
 
 
 def _refuse_oversized(X):

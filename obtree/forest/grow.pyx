@@ -6,6 +6,7 @@ alone; which worker grew it, and when, changes nothing.
 
 import numpy as np
 
+from libc.math cimport log2
 from libc.stdint cimport uint32_t
 
 from obtree.builder.base cimport TreeBuilder
@@ -13,6 +14,7 @@ from obtree.builder.best_first import BestFirstBuilder
 from obtree.builder.depth_first import DepthFirstBuilder
 from obtree.core.memory cimport Workspace
 from obtree.core.random cimport RandState, seed_state
+from obtree.core.team cimport REGION_WORK, choose_threads
 from obtree.core.types cimport idx_t
 from obtree.criterion.base cimport Criterion
 from obtree.criterion.classes cimport ClassCriterion
@@ -27,6 +29,10 @@ from obtree.tree.tree import Tree
 
 cdef enum:
     GROWTH_STREAM = 0
+
+# Nanoseconds for a tree, and for each cell that it looks at; roughly.
+cdef double TREE_WORK = 20000.0
+cdef double CELL_WORK = 2.0
 
 
 cdef class GrowthJob(Job):
@@ -121,6 +127,13 @@ cdef class GrowthWorker(Worker):
         )
 
 
+cdef double estimate_work(Dataset dataset, rule, idx_t n_trees):
+    """Nanoseconds, roughly and at least, that so many trees take: to choose how many threads."""
+    cdef double n = dataset.n_samples
+    cdef double depth = min(log2(n + 1.0), <double>rule.max_depth)
+    return n_trees * (TREE_WORK + CELL_WORK * n * depth * rule.max_features)
+
+
 def grow_trees(Dataset dataset, Criterion criterion, Splitter splitter, rule, *, seeds,
                sample_weight=None, n_bootstrap=0, balance_subsample=False, n_threads=1,
                verbose=0, desc="growing", stats=None):
@@ -167,7 +180,8 @@ def grow_trees(Dataset dataset, Criterion criterion, Splitter splitter, rule, *,
             balance = codes, int(n_classes.max())
     if len(seeds) == 0:
         return []
-    n_threads = max(1, min(n_threads, len(seeds)))
+    work = estimate_work(dataset, rule, len(seeds))
+    n_threads = min(choose_threads(work, n_threads, REGION_WORK), len(seeds))
     job = GrowthJob(dataset, seeds, sample_weight, n_bootstrap, balance, n_classes)
     watch = Watch(job, len(seeds), desc, verbose)
     try:

@@ -30,6 +30,7 @@ cdef enum:
     # Models of wider data use the features that the splits above the leaf test, those next to
     # the leaf first.
     MAX_TERMS = 128
+    ROUTED_ROWS = 1 << 18         # rows sent down a tree between two looks at the stop flag
 
 # Total weight below which a leaf stays constant.
 MIN_WEIGHT = 10.0
@@ -163,8 +164,7 @@ cdef class LeafWorker(Worker):
         """The tree with a model at every leaf that can have one."""
         cdef idx_t n_nodes = tree.node_count
         cdef idx_t n_values = self._solver.n_outputs * self._solver.max_n_classes
-        # Routing releases the GIL.
-        cdef const int64_t[::1] leaf_of = tree.apply(self._job._X)
+        cdef const int64_t[::1] leaf_of = self._route(tree)
         cdef const int32_t[::1] left = tree.children_left
         cdef const int64_t[::1] parent = find_parents(tree.children_left, tree.children_right)
         cdef const int64_t[::1] term_ptr = tree.term_ptr
@@ -178,6 +178,8 @@ cdef class LeafWorker(Worker):
         cdef double min_weight = MIN_WEIGHT
         cdef idx_t node, i, n_terms, n_candidates
         self._n_terms = 0
+        if self._job.stopped:
+            return tree
         with nogil:
             self._bag.weigh(seed, self._weight)
             # Rows of the bag by leaf, in their order.
@@ -222,6 +224,17 @@ cdef class LeafWorker(Worker):
             leaf_intercept=np.asarray(intercept),
             **{name: getattr(tree, name) for name in (*FIELDS, *names)},
         )
+
+    cdef object _route(self, tree):
+        """The leaf of every row; some rows at a time, so that it can be stopped."""
+        # Without the GIL, most of the time.
+        leaf_of = np.zeros(self._n_rows, dtype=np.int64)
+        for start in range(0, self._n_rows, ROUTED_ROWS):
+            if self._job.stopped:
+                break
+            end = start + ROUTED_ROWS
+            leaf_of[start:end] = tree.apply(self._job._X[start:end])
+        return leaf_of
 
     cdef bint _is_pure(self, const double* value, double total) noexcept nogil:
         """Whether a leaf has next to nothing but one class for each output."""

@@ -56,7 +56,7 @@ cdef class Alternation:
     cdef idx_t* n_care                # (n_nodes) rows that cared in the last sweep
     cdef uint8_t* moved               # (n_nodes) whether the plane moved in it
 
-    cdef int _enter(self) except -1
+    cdef int enter(self, const volatile int* stop) except -1
     cdef void _scale_plane(self, node_t node) noexcept nogil
     cdef void divide_rows(self, node_t node) noexcept nogil
     cdef void _collect_labels(self) noexcept nogil

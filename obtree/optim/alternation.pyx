@@ -8,13 +8,13 @@ down the other side if no leaf there has its class.
 
 import numpy as np
 
-from cython.parallel cimport prange, threadid
 from libc.math cimport INFINITY, fabs, frexp, ldexp
 from libc.stdint cimport int32_t, uint8_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from obtree.core.memory cimport Workspace
 from obtree.core.random cimport RandState, seed_state
+from obtree.core.team cimport SYNCHRONISED_WORK, choose_threads, run_items
 from obtree.core.types cimport X_t, idx_t, node_t, row_t
 from obtree.data.hyperplane cimport Hyperplane, goes_left
 from obtree.data.project cimport project_rows
@@ -26,6 +26,8 @@ from obtree.optim.node_fit cimport NodeFit
 from obtree.optim.sides cimport find_sides, is_dense, lay_out
 from obtree.optim.units cimport Units
 
+from obtree.optim.node_fit import MAX_NEWTON_FEATURES
+
 cdef enum:
     NODE_EPOCHS = 4           # passes over the rows that care, in small steps
     LEAF_EPOCHS = 2
@@ -33,6 +35,35 @@ cdef enum:
 
 cdef double NODE_RATE = 0.03  # of small steps
 cdef double LEAF_RATE = 0.01
+# Nanoseconds for each row that moves and each of its features, or pairs of them; roughly, to
+# choose the number of threads.
+cdef double ROW_WORK = 2.0
+
+
+cdef struct Level:
+    # The nodes of one level, and what is to be done with them.
+    void* state               # the Alternation, borrowed
+    idx_t first               # position of the first in the order of nodes
+    uint64_t stream
+    bint moves
+    bint settles
+    volatile int failed
+
+
+cdef void process_node(void* context, idx_t item, idx_t member, void* team) noexcept nogil:
+    process_item(<Level*>context, item, member)
+
+
+cdef void process_item(Level* level, idx_t item, idx_t member) noexcept with gil:
+    """Process a node, or record that there was no memory: it is raised once, after the level."""
+    cdef Alternation state = <Alternation>level.state
+    cdef Worker worker = <Worker>state.worker[member]
+    cdef node_t node = state.tree.order[level.first + item]
+    try:
+        with nogil:
+            worker.process(state, node, level.stream + <uint64_t>node, level.moves, level.settles)
+    except MemoryError:
+        level.failed = 1
 
 
 cdef class Worker:
@@ -138,22 +169,27 @@ cdef class Alternation:
         self.labels = NULL
         if problem.n_classes > 0 and not linear:
             self.labels = <uint8_t*>memory.take(n_nodes * problem.n_classes, 1)
-        self._enter()
 
     # ---- the start ----------------------------------------------------------------------
 
-    cdef int _enter(self) except -1:
-        """Send the rows down, give planes a size and leaves a first value."""
+    cdef int enter(self, const volatile int* stop) except -1:
+        """Send the rows down, give planes a size and leaves a first value.
+
+        Comes first; what it leaves behind when it was stopped is of no use.
+        """
         cdef idx_t p, i, start, n, k
         cdef node_t node
         cdef Worker worker = self._workers[0]
         cdef RandState rng
+        self.stop = stop
         for p in range(self.problem.n_train):
             self.rows[p] = <row_t>p
         self.start[0] = 0
         self.end[0] = self.problem.n_train
         with nogil:
             for i in range(self.tree.n_nodes):
+                if stop[0]:
+                    break
                 node = self.tree.order[i]
                 start = self.start[node]
                 n = self.end[node] - start
@@ -383,11 +419,23 @@ cdef class Alternation:
 
     cdef int _run_level(self, idx_t level, uint64_t stream, bint moves, bint settles) except -1:
         """Process the nodes of a level."""
-        cdef idx_t k, first = self.tree.level_start[level], last = self.tree.level_start[level + 1]
-        cdef int n_threads = self.n_threads
-        for k in prange(first, last, schedule="dynamic", num_threads=n_threads, nogil=True):
-            (<Worker>self.worker[threadid()]).process(
-                self, self.tree.order[k], stream + <uint64_t>self.tree.order[k], moves, settles)
+        cdef Level here
+        cdef idx_t n_features = self.problem.n_features
+        cdef double work = ROW_WORK * self.problem.n_train
+        here.state = <void*>self
+        here.first = self.tree.level_start[level]
+        here.stream = stream
+        here.moves = moves
+        here.settles = settles
+        here.failed = 0
+        if moves or self.leaves.linear:
+            # Steps, or Newton's equations where features are few.
+            work *= n_features if n_features > MAX_NEWTON_FEATURES else 1.0 + 0.25 * n_features * n_features
+        with nogil:
+            run_items(process_node, &here, self.tree.level_start[level + 1] - here.first,
+                      choose_threads(work, self.n_threads, SYNCHRONISED_WORK), self.stop)
+        if here.failed:
+            raise MemoryError("no room for the scratch of a node")
         return 0
 
     cdef double measure(self) noexcept nogil:

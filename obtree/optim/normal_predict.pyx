@@ -6,12 +6,12 @@ their order, so the number of threads changes nothing.
 
 import numpy as np
 
-from cython.parallel cimport prange, threadid
 from libc.stdint cimport int32_t
 from libc.string cimport memcpy, memset
 
 from obtree.core.dispatch cimport OBTREE_FLOAT_ROWS
 from obtree.core.memory cimport Workspace
+from obtree.core.team cimport choose_threads, run_items, should_stop
 from obtree.core.types cimport X_t, idx_t
 from obtree.optim.soft_walk cimport (
     FormView,
@@ -24,7 +24,6 @@ from obtree.optim.soft_walk cimport (
 from obtree.tree.rows cimport RowView, Rows, clear_block, load_block, open_rows, prepare_block
 
 from obtree.core.names import unknown_name
-from obtree.core.threads import call_detached
 from obtree.data.offset import have_same_offset
 
 cdef enum:
@@ -32,6 +31,9 @@ cdef enum:
     BLOCK_BYTES = 1 << 16
 
 COMBINE = ("average", "vote")
+
+# Nanoseconds, roughly, that a row takes in a form besides one for each weight.
+cdef double UNIT_WORK = 100.0
 
 
 cdef class NormalPredictor:
@@ -129,30 +131,30 @@ cdef class NormalPredictor:
             return np.asarray(out)[:, None]
         cdef Workspace workspace = Workspace()
         cdef Job job
-        cdef idx_t k, block_rows
+        cdef idx_t k, block_rows, n_blocks, n_workers
+        cdef double row_work = 0.0
+        for k in range(self._n_forms):
+            row_work += UNIT_WORK + <double>self._views[k].n_units * self._views[k].stride
+        n_workers = choose_threads(row_work * n_rows, n_threads)
         block_rows = max(min(BLOCK_BYTES // (4 * view.n_features), n_rows), 1)
-        job.n_workers = max(min(n_threads, (n_rows + block_rows - 1) // block_rows), 1)
-        block_rows = min(block_rows, (n_rows + job.n_workers - 1) // job.n_workers)
+        block_rows = min(block_rows, (n_rows + n_workers - 1) // n_workers)
+        n_blocks = (n_rows + block_rows - 1) // block_rows
         job.rows = &rows.view
         job.views = view
         job.n_forms = self._n_forms
         job.vote = combine == "vote"
         job.block_rows = block_rows
-        job.n_blocks = (n_rows + block_rows - 1) // block_rows
         job.out = &out[0, 0]
-        job.scratch = <Scratch*>workspace.take(job.n_workers, sizeof(Scratch))
-        for k in range(job.n_workers):
+        job.scratch = <Scratch*>workspace.take(n_workers, sizeof(Scratch))
+        for k in range(n_workers):
             take_tape(&job.scratch[k].tape, self._max_units, self._max_roots, view.n_classes,
                       workspace)
             job.scratch[k].x = <X_t*>workspace.take(block_rows * view.n_features, sizeof(X_t))
             job.scratch[k].z = <float*>workspace.take(view.stride, sizeof(float))
             prepare_block(job.rows, OBTREE_FLOAT_ROWS, block_rows * view.n_features,
                           job.scratch[k].x)
-        if job.n_workers == 1:
-            with nogil:
-                run_blocks_serial(&job)
-        else:
-            call_detached(run_blocks_detached, <size_t>&job)
+        with nogil:
+            run_items(run_block, &job, n_blocks, n_workers, NULL)
         return np.asarray(out)[:, None]
 
 
@@ -168,33 +170,13 @@ cdef struct Job:
     idx_t n_forms
     bint vote
     idx_t block_rows
-    idx_t n_blocks
-    idx_t n_workers
-    Scratch* scratch              # (n_workers)
+    Scratch* scratch              # one a thread
     double* out                   # (n_rows, n_classes), zeroed
 
 
-def run_blocks_detached(size_t address):
-    """Run a job in parallel; called in a thread of its own."""
-    cdef const Job* job = <const Job*>address
-    with nogil:
-        run_blocks(job)
-
-
-cdef void run_blocks_serial(const Job* job) noexcept nogil:
-    cdef idx_t block
-    for block in range(job.n_blocks):
-        run_block(job, block, 0)
-
-
-cdef void run_blocks(const Job* job) noexcept nogil:
-    cdef idx_t block
-    for block in prange(job.n_blocks, schedule="dynamic", num_threads=job.n_workers):
-        run_block(job, block, threadid())
-
-
-cdef void run_block(const Job* job, idx_t block, idx_t worker) noexcept nogil:
+cdef void run_block(void* context, idx_t block, idx_t worker, void* team) noexcept nogil:
     """Send one block of rows through every form."""
+    cdef const Job* job = <const Job*>context
     cdef Scratch* scratch = job.scratch + worker
     cdef const FormView* view
     cdef idx_t n_features = job.views.n_features, n_classes = job.views.n_classes
@@ -204,6 +186,8 @@ cdef void run_block(const Job* job, idx_t block, idx_t worker) noexcept nogil:
     cdef double* out = job.out + start * n_classes
     load_block(job.rows, start, end, OBTREE_FLOAT_ROWS, scratch.x)
     for t in range(job.n_forms):
+        if should_stop(team, worker):
+            return
         view = job.views + t
         for r in range(end - start):
             standardise_row(scratch.x + r * n_features, view, scratch.z)

@@ -133,7 +133,9 @@ cdef class TAO(Optimiser):
             tree = draw_tree(problem, self.units, self.max_depth, self.min_samples_leaf, seed)
         state = Alternation(problem, self.units, tree, self.leaf == "linear", self.l1,
                             self.ridge, seed, n_threads, sureness, upwards)
-        state.stop = self.stop
+        state.enter(self.stop)
+        if self.stop[0]:
+            return None
         after = state.measure()
         objective = [after]
         best = None

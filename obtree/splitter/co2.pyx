@@ -188,7 +188,7 @@ cdef class CO2Splitter(Splitter):
         self._node = StumpNode()
         # Trees of a forest are to differ, and look at some features each; a tree that looks at
         # all of them is to be as good as it can be by itself.
-        self._node.bind(view, criterion, settings.given_weight, workspace, max_batch,
+        self._node.bind(view, criterion, settings.given_weight, settings.stop, workspace, max_batch,
                         self._max_rows, self._find_max_columns(view.n_features, criterion),
                         settings.max_features >= view.n_features)
         take_stump(&self._stump, workspace, self._node.max_stride, self._node.max_slots,

@@ -34,9 +34,10 @@ cdef class RandomDirections:
     cdef uint64_t* words      # (n_samples)
 
     # Once per worker. `mean_terms` non-zeros on average, up to max_draws directions a node.
-    # IN given_weight: as in SplitSettings.
-    cdef int bind(self, const DataView* view, const w_t* given_weight, double mean_terms,
-                  bint dense, WeightKind kind, idx_t max_draws, Workspace workspace) except -1
+    # IN given_weight, stop: as in SplitSettings.
+    cdef int bind(self, const DataView* view, const w_t* given_weight, const volatile int* stop,
+                  double mean_terms, bint dense, WeightKind kind, idx_t max_draws,
+                  Workspace workspace) except -1
 
     cdef void begin_tree(self) noexcept nogil
 

@@ -38,8 +38,9 @@ cdef enum:
 
 cdef class RandomDirections:
 
-    cdef int bind(self, const DataView* view, const w_t* given_weight, double mean_terms,
-                  bint dense, WeightKind kind, idx_t max_draws, Workspace workspace) except -1:
+    cdef int bind(self, const DataView* view, const w_t* given_weight, const volatile int* stop,
+                  double mean_terms, bint dense, WeightKind kind, idx_t max_draws,
+                  Workspace workspace) except -1:
         cdef idx_t p = view.n_features
         cdef uint64_t n_slots = 16
         self.view = view
@@ -47,7 +48,7 @@ cdef class RandomDirections:
         self.dense = dense
         bind_candidates(&self.pool, view, workspace)
         self.scale = <double*>workspace.take(p, sizeof(double))
-        measure_scales(view, given_weight, self.scale, workspace)
+        measure_scales(view, given_weight, stop, self.scale, workspace)
         self.size_up_to = <double*>workspace.take(p, sizeof(double))
         self.n_sizes = fill_sizes(p, min(mean_terms, <double>p), self.size_up_to)
         while n_slots < 4 * <uint64_t>max_draws:

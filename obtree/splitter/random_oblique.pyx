@@ -134,7 +134,8 @@ cdef class RandomObliqueSplitter(Splitter):
                   const SplitSettings* settings, Workspace workspace) except -1:
         Splitter.bind(self, view, criterion, settings, workspace)
         self.directions = RandomDirections()
-        self.directions.bind(view, settings.given_weight, self.feature_combinations, self.dense,
+        self.directions.bind(view, settings.given_weight, settings.stop,
+                             self.feature_combinations, self.dense,
                              <WeightKind><int>WEIGHTS.index(self.weights),
                              3 * settings.max_features + 16, workspace)
         self.lattice = Lattice()

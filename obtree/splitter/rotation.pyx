@@ -100,7 +100,7 @@ cdef class RotationSplitter(Splitter):
             self.classes = criterion
             n_classes = self.classes.node.stride
         self.rotation = GroupRotation()
-        self.rotation.bind(view, self.group_size, n_classes, workspace)
+        self.rotation.bind(view, self.group_size, n_classes, settings.stop, workspace)
         self._rotated = cells = np.empty((view.n_samples, view.n_features), dtype=np.float32)
         self.rotated = &cells[0, 0]
         self.projection = <double*>workspace.take(view.n_samples, sizeof(double))
@@ -115,6 +115,8 @@ cdef class RotationSplitter(Splitter):
         cdef idx_t j
         if not self.ready:
             self.prepare(task)
+        if self.settings.stop[0]:
+            return LEAF
         if self.splitter.node_split(task, out) != FOUND:
             return LEAF
         if out.plane.partner != NULL:
@@ -144,8 +146,14 @@ cdef class RotationSplitter(Splitter):
             given.n_classes = self.classes.node.stride
         self.rotation.draw(&given, self.rng)
         self.rotation.apply(self.rotated)
+        if self.settings.stop[0]:
+            return 0
         with gil:
-            self.dataset = Dataset(self._rotated, keep_rows=True)
+            self.dataset = Dataset.__new__(Dataset)
+            self.dataset._stop = self.settings.stop
+            self.dataset.__init__(self._rotated, keep_rows=True)
+            if self.settings.stop[0]:
+                return 0
             self.tree_memory = Workspace()
             self.splitter.bind(&self.dataset.view, self.criterion, self.settings,
                                self.tree_memory)

@@ -70,7 +70,7 @@ cdef class StumpNode:
 
     # IN given_weight: as in SplitSettings. `alone`: the tree is no part of a forest.
     cdef int bind(self, const DataView* view, Criterion criterion, const w_t* given_weight,
-                  Workspace workspace, idx_t batch_size, idx_t max_rows,
+                  const volatile int* stop, Workspace workspace, idx_t batch_size, idx_t max_rows,
                   idx_t max_columns, bint alone) except -1
     # Whether the node has columns to work with; `used` and what follows it are then known.
     # The column `kept` is looked at in any case, unless values are missing.

@@ -59,7 +59,7 @@ cdef class StumpNode:
     """Scratch for the rows of a node; one for each worker."""
 
     cdef int bind(self, const DataView* view, Criterion criterion, const w_t* given_weight,
-                  Workspace workspace, idx_t batch_size, idx_t max_rows,
+                  const volatile int* stop, Workspace workspace, idx_t batch_size, idx_t max_rows,
                   idx_t max_columns, bint alone) except -1:
         cdef idx_t n = min(view.n_samples, max_rows), n_features = view.n_features, j
         cdef const int32_t[:, ::1] codes
@@ -117,8 +117,8 @@ cdef class StumpNode:
         self._known = <int32_t*>workspace.take(self.max_slots, sizeof(int32_t))
         if self.is_class:
             self._unit = <double*>workspace.take(n_features, sizeof(double))
-            measure_spans(view, given_weight, self._unit, workspace)
-            measure_variances(view, given_weight, self._sums, workspace)
+            measure_spans(view, given_weight, stop, self._unit, workspace)
+            measure_variances(view, given_weight, stop, self._sums, workspace)
             self._units_differ = judge_units(self._unit, self._sums, n_features)
             self._alone = alone
             if alone:

@@ -109,13 +109,14 @@ def measure_scales(Dataset dataset, weight=None, kind="scales"):
     cdef double[::1] out = np.empty(dataset.n_features)
     cdef const double[::1] weights
     cdef const double* given = NULL
+    cdef volatile int stop = 0
     if weight is not None:
         weights = weight
         given = &weights[0]
     if kind == "scales":
-        scale.measure_scales(&dataset.view, given, &out[0], Workspace())
+        scale.measure_scales(&dataset.view, given, &stop, &out[0], Workspace())
     elif kind == "spans":
-        scale.measure_spans(&dataset.view, given, &out[0], Workspace())
+        scale.measure_spans(&dataset.view, given, &stop, &out[0], Workspace())
     else:
-        scale.measure_variances(&dataset.view, given, &out[0], Workspace())
+        scale.measure_variances(&dataset.view, given, &stop, &out[0], Workspace())
     return np.asarray(out)

@@ -220,7 +220,7 @@ def descend(Dataset dataset, Criterion criterion, weight, *, idx_t column, doubl
     cdef volatile int stop = 0
     cdef idx_t p, k
     seed_state(&rng, seed, 0)
-    node.bind(&dataset.view, criterion, NULL, workspace, max_batch, dataset.n_samples,
+    node.bind(&dataset.view, criterion, NULL, &stop, workspace, max_batch, dataset.n_samples,
               dataset.n_features, False)
     stumps.take_stump(&stump, workspace, node.max_stride, node.max_slots, max_batch)
     descent.bind(workspace, node.max_stride, node.max_slots)
@@ -268,9 +268,10 @@ def find_nu(Dataset dataset, Criterion criterion):
     cdef Workspace workspace = Workspace()
     cdef NodeTask task
     cdef RandState rng
+    cdef volatile int stop = 0
     seed_state(&rng, 0, 0)
-    node.bind(&dataset.view, criterion, NULL, workspace, dataset.n_samples, dataset.n_samples,
-              dataset.n_features, False)
+    node.bind(&dataset.view, criterion, NULL, &stop, workspace, dataset.n_samples,
+              dataset.n_samples, dataset.n_features, False)
     task.rows = &rows[0]
     task.n = rows.shape[0]
     task.weight = &weights[0]

@@ -34,8 +34,9 @@ def reduce_problem(Problem problem, tree, node_t node, bint linear=False):
     cdef Alternation state = Alternation(problem, Units(problem, False), tree, linear, 0.0, 1.0,
                                          0, 1)
     cdef Worker worker = state._workers[0]
-    cdef idx_t start = state.start[node], n, k
-    state.stop = &NEVER
+    cdef idx_t start, n, k
+    state.enter(&NEVER)
+    start = state.start[node]
     state._collect_labels()
     n = state.reduce_node(node, worker.scratch)
     rows = np.array([state.care[start + k] for k in range(n)], dtype=np.int64)

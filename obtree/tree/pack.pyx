@@ -29,6 +29,7 @@ from obtree.core.dispatch cimport (
     WideNode,
     obtree_make_key,
 )
+from obtree.core.team cimport check_signals
 from obtree.core.types cimport idx_t
 from obtree.tree.leaf_model cimport LeafModels
 
@@ -187,6 +188,7 @@ cdef class PackedForest:
         scratch = np.empty((3, longest), dtype=np.int32)
         vectors = []
         for t, tree in enumerate(trees):
+            check_signals()
             n_nodes = tree.node_count
             self._pack_tree(
                 tree, t, scratch[0, :n_nodes], scratch[1, :n_nodes], scratch[2, :n_nodes], vectors

@@ -3,6 +3,9 @@
 import numpy as np
 from scipy.sparse import csr_matrix
 
+# Of rows whose paths are traced together.
+BLOCK_LEAVES = 2**16
+
 
 def find_parents(children_left, children_right):
     """Parent of every node; the root is its own."""
@@ -47,11 +50,29 @@ def trace_paths(trees, leaves):
     """
     n_nodes_ptr = np.zeros(len(trees) + 1, dtype=np.int64)
     n_nodes_ptr[1:] = np.cumsum([tree.node_count for tree in trees])
+    parents = [find_parents(tree.children_left, tree.children_right) for tree in trees]
+    # Blocks of rows, between which Ctrl-C is noticed.
+    step = max(BLOCK_LEAVES // len(trees), 1)
+    blocks = [
+        _trace_block(parents, leaves[start : start + step], n_nodes_ptr)
+        for start in range(0, leaves.shape[0], step)
+    ]
+    node_of = np.concatenate([np.zeros(0, dtype=np.int64), *(nodes for nodes, _ in blocks)])
+    row_ptr = np.zeros(leaves.shape[0] + 1, dtype=np.int64)
+    row_ptr[1:] = np.cumsum(np.concatenate([row_ptr[:0], *(counts for _, counts in blocks)]))
+    indicator = csr_matrix(
+        (np.ones(node_of.size, dtype=np.int64), node_of, row_ptr),
+        shape=(leaves.shape[0], int(n_nodes_ptr[-1])),
+    )
+    return indicator, n_nodes_ptr
+
+
+def _trace_block(parents, leaves, n_nodes_ptr):
+    """Nodes above the leaves of some rows, row after row, and how many each row passes."""
     n_rows = leaves.shape[0]
     row_of = [np.zeros(0, dtype=np.int64)]
     node_of = [np.zeros(0, dtype=np.int64)]
-    for t, tree in enumerate(trees):
-        parent = find_parents(tree.children_left, tree.children_right)
+    for t, parent in enumerate(parents):
         rows = np.arange(n_rows)
         at = leaves[:, t]
         while rows.size:
@@ -62,10 +83,4 @@ def trace_paths(trees, leaves):
     row_of = np.concatenate(row_of)
     node_of = np.concatenate(node_of)
     order = np.lexsort((node_of, row_of))
-    row_ptr = np.zeros(n_rows + 1, dtype=np.int64)
-    row_ptr[1:] = np.cumsum(np.bincount(row_of, minlength=n_rows))
-    indicator = csr_matrix(
-        (np.ones(order.size, dtype=np.int64), node_of[order], row_ptr),
-        shape=(n_rows, int(n_nodes_ptr[-1])),
-    )
-    return indicator, n_nodes_ptr
+    return node_of[order], np.bincount(row_of, minlength=n_rows)

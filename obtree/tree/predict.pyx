@@ -2,15 +2,14 @@
 
 Rows are cut into blocks. A block is converted once, goes through every tree, and adds up
 in its own rows of the result: trees always add in index order, so the number of threads
-changes nothing. Loops over blocks run in parallel; a block allocates nothing. One row, or
+changes nothing. Blocks are shared by threads; a block allocates nothing. One row, or
 a few, take a path of their own that keeps several trees in flight instead of several rows.
 """
 
 import numpy as np
 
 cimport numpy as cnp
-from cython.parallel cimport prange, threadid
-from libc.math cimport INFINITY
+from libc.math cimport INFINITY, log2
 from libc.stdint cimport int32_t, int64_t, uint32_t
 from libc.string cimport memset
 
@@ -20,6 +19,7 @@ from obtree.core.dispatch cimport (
     OBTREE_KEY_ROWS,
     kernels,
 )
+from obtree.core.team cimport THREAD_WORK, choose_threads, run_items, should_stop
 from obtree.core.types cimport X_t, idx_t
 from obtree.tree.pack cimport PackedForest, PackedView
 from obtree.tree.reduce cimport (
@@ -43,7 +43,6 @@ from obtree.tree.rows cimport (
 )
 
 from obtree.core.names import unknown_name
-from obtree.core.threads import call_detached
 from obtree.data.offset import have_same_offset
 from obtree.tree.path import trace_paths
 
@@ -57,6 +56,8 @@ cdef enum:
     WALK_BYTES = 1 << 16          # rows that one walk takes through a tree together
     FEW_ROWS = 3                  # up to here trees are interleaved, not rows
     STACK_TREES = 128             # trees walked per call then
+    STOP_TREES = 8                # trees between two looks for an interruption
+    SHARES = 4                    # blocks for each thread: one that is late leaves them to others
 
 # The smallest probability that a product of trees sees: one tree that has never seen a
 # class at a leaf must not rule it out for the whole forest.
@@ -91,6 +92,7 @@ cdef class Predictor:
                 )
         self._trees = trees
         self._forest = PackedForest(tuple(tree.shifted for tree in trees))
+        self._row_work = sum(estimate_work(tree) for tree in trees)
 
     @property
     def layout(self):
@@ -246,7 +248,9 @@ cdef class Predictor:
             raise ValueError(f"n_threads is {n_threads}; expected at least 1")
         if n_rows == 0:
             return 0
-        block_rows = choose_block_rows(view, n_rows, n_threads)
+        cdef double row_work = self._row_work + view.n_features
+        n_threads = choose_threads(row_work * n_rows, n_threads)
+        block_rows = choose_block_rows(view, n_rows, n_threads, row_work)
         n_blocks = (n_rows + block_rows - 1) // block_rows
         n_workers = min(n_threads, n_blocks)
         # One buffer of 32-bit items, a slice per worker, slices on separate cache lines.
@@ -276,13 +280,8 @@ cdef class Predictor:
         job.scores_size = scores_size
         job.worker_size = x_size + lists_size + scores_size + sums_size
         job.block_rows = block_rows
-        job.n_blocks = n_blocks
-        job.n_workers = n_workers
-        if n_workers == 1:
-            with nogil:
-                run_blocks_serial(&job)
-        else:
-            call_detached(run_blocks_detached, <size_t>&job)
+        with nogil:
+            run_items(run_block, &job, n_blocks, n_workers, NULL)
         return 0
 
 
@@ -296,8 +295,6 @@ cdef struct Job:
     idx_t scores_size
     idx_t worker_size
     idx_t block_rows
-    idx_t n_blocks
-    idx_t n_workers
 
 
 def normalise_logarithms(sums, n_classes):
@@ -310,7 +307,18 @@ def normalise_logarithms(sums, n_classes):
     return result
 
 
-cdef idx_t choose_block_rows(const PackedView* view, idx_t n_rows, idx_t n_threads) noexcept:
+cdef double estimate_work(tree):
+    """Nanoseconds, roughly, that a row takes in a tree: to choose the number of threads."""
+    cdef double n_nodes = tree.node_count
+    cdef double n_terms = tree.term_weight.size
+    cdef double work = log2(n_nodes + 1.0) * (1.0 + n_terms / (n_nodes + 1.0))
+    if tree.has_linear_leaves:
+        work += 2.0 * tree.leaf_weight.size / (n_nodes + 1.0)
+    return work
+
+
+cdef idx_t choose_block_rows(const PackedView* view, idx_t n_rows, idx_t n_threads,
+                             double row_work) noexcept:
     """Rows of a block, so that threads have equal work and memory is visited seldom.
 
     A block shares the second-level cache with one tree. Rows of few features are read from
@@ -323,6 +331,10 @@ cdef idx_t choose_block_rows(const PackedView* view, idx_t n_rows, idx_t n_threa
     cdef idx_t most = max(min(n_bytes // row_bytes, <idx_t>MAX_BLOCK_ROWS), 1)
     cdef idx_t n_blocks = (n_rows + most - 1) // most
     cdef idx_t least = LANES if view.narrow else 1
+    if n_threads > 1:
+        # Smaller ones, as long as each is worth the while.
+        n_blocks = max(n_blocks, min(SHARES * n_threads,
+                                     <idx_t>(2.0 * row_work * n_rows / THREAD_WORK)))
     n_blocks = (n_blocks + n_threads - 1) // n_threads * n_threads
     return ((n_rows + n_blocks - 1) // n_blocks + least - 1) // least * least
 
@@ -331,27 +343,9 @@ cdef inline int32_t get_layout(const PackedView* view) noexcept nogil:
     return OBTREE_KEY_GROUPS if view.narrow else OBTREE_FLOAT_ROWS
 
 
-def run_blocks_detached(size_t address):
-    """Run a job in parallel; called in a thread of its own."""
-    cdef const Job* job = <const Job*>address
-    with nogil:
-        run_blocks(job)
-
-
-cdef void run_blocks_serial(const Job* job) noexcept nogil:
-    cdef idx_t block
-    for block in range(job.n_blocks):
-        run_block(job, block, 0)
-
-
-cdef void run_blocks(const Job* job) noexcept nogil:
-    cdef idx_t block
-    for block in prange(job.n_blocks, schedule="dynamic", num_threads=job.n_workers):
-        run_block(job, block, threadid())
-
-
-cdef void run_block(const Job* job, idx_t block, idx_t worker) noexcept nogil:
+cdef void run_block(void* context, idx_t block, idx_t worker, void* team) noexcept nogil:
     """Route one block of rows through every tree."""
+    cdef const Job* job = <const Job*>context
     cdef const PackedView* view = job.view
     cdef const RowView* rows = job.rows
     cdef Task task = job.task[0]
@@ -378,6 +372,8 @@ cdef void run_block(const Job* job, idx_t block, idx_t worker) noexcept nogil:
     for t in range(n):
         number[t] = <uint32_t>t
     for t in range(view.n_trees):
+        if t % STOP_TREES == STOP_TREES - 1 and should_stop(team, worker):
+            return
         if view.narrow:
             walk_narrow(view, t, x, n, missing, found, lists)
         elif view.has_oblique:
