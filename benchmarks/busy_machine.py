@@ -4,9 +4,9 @@
     python benchmarks/busy_machine.py --only predict tao --bars
 
 One process for each core does nothing but keep it busy. Every case runs with ``n_jobs=1`` and with
-``n_jobs=2`` in turn; the fastest and the median run of each are compared. A second thread that has to
-share the cores with strangers helps little. The question is whether it does harm: with ``--bars`` the
-program fails when two threads take more than 1.5 times as long as one.
+``n_jobs=2`` in turn; the fastest and the median run of each are compared. A second thread that
+has to share the cores with strangers helps little. The question is whether it does harm: with
+``--bars`` the program fails when two threads take more than 1.5 times as long as one.
 
 ``--idle`` leaves the cores alone: there, two threads should take about half the time on the cases
 marked "large".

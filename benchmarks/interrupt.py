@@ -4,9 +4,9 @@
     python benchmarks/interrupt.py --only rotation predict --bars
 
 A process of its own runs each phase on large data, is sent the signal of Ctrl-C several times, at
-other moments of the phase, and then has to fit and predict as if nothing had happened. With ``--bars``
-the program fails when the exception takes more than a second to come. The largest phase needs about
-3 GB of memory. POSIX only.
+other moments of the phase, and then has to fit and predict as if nothing had happened. With
+``--bars`` the program fails when the exception takes more than a second to come. The largest
+phase needs about 3 GB of memory. POSIX only.
 """
 
 import argparse

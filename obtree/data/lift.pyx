@@ -5,7 +5,7 @@ The types in `LIFTED` cost no copy of X as a whole: columns are converted as the
 
 import numpy as np
 
-from libc.stdint cimport int8_t, int16_t, int32_t, uint16_t
+from libc.stdint cimport int8_t, int16_t, uint16_t
 
 cimport numpy as cnp
 

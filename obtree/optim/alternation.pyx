@@ -430,7 +430,9 @@ cdef class Alternation:
         here.failed = 0
         if moves or self.leaves.linear:
             # Steps, or Newton's equations where features are few.
-            work *= n_features if n_features > MAX_NEWTON_FEATURES else 1.0 + 0.25 * n_features * n_features
+            work *= n_features
+            if n_features <= MAX_NEWTON_FEATURES:
+                work *= 1.0 + 0.25 * n_features
         with nogil:
             run_items(process_node, &here, self.tree.level_start[level + 1] - here.first,
                       choose_threads(work, self.n_threads, SYNCHRONISED_WORK), self.stop)

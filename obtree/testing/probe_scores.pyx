@@ -104,12 +104,12 @@ def project_lattice(Dataset dataset, feature, weight, rows):
     return result, np.array([key_value(&found, key) for key in keys])
 
 
-def measure_scales(Dataset dataset, weight=None, kind="scales"):
+def measure_scales(Dataset dataset, weight=None, kind="scales", stopped=False):
     """The "scales", "spans" or "variances" of the features, of rows with a weight."""
     cdef double[::1] out = np.empty(dataset.n_features)
     cdef const double[::1] weights
     cdef const double* given = NULL
-    cdef volatile int stop = 0
+    cdef volatile int stop = stopped
     if weight is not None:
         weights = weight
         given = &weights[0]

@@ -63,13 +63,18 @@ def test_other_threads_leave_signals_to_the_main_thread():
     """Only its flag ends work elsewhere; Python runs signal handlers in the main thread."""
     outcome = []
     worker = threading.Thread(target=lambda: outcome.append(run_items(50, 2)[0].sum()))
-    with Observer(interrupt_at=3) as observer, pytest.raises(KeyboardInterrupt):
+
+    def wait():
         worker.start()
         for _ in range(2000):
             worker.join(0.01)
-    worker.join()
+
+    with Observer(interrupt_at=3) as observer:
+        with pytest.raises(KeyboardInterrupt):
+            wait()
+        worker.join()
+        assert observer.n_items == 50
     assert outcome == [50]
-    assert observer.n_items == 50
 
 
 def test_threads_by_work():
