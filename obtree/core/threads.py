@@ -36,8 +36,15 @@ def call_detached(function, *args, detach=True, watch=None):
     outcome = []
     # An event and not Thread.join: an interrupted join takes the thread for finished.
     finished = threading.Event()
+    # An interruption may come before the thread has begun: it then has nothing to do any more.
+    gate = threading.Lock()
+    begun, abandoned = [], []
 
     def run():
+        with gate:
+            if abandoned:
+                return
+            begun.append(True)
         try:
             outcome.append((function(*args), None))
         except BaseException as error:
@@ -46,15 +53,19 @@ def call_detached(function, *args, detach=True, watch=None):
             finished.set()
 
     worker = threading.Thread(target=run, name="obtree-worker", daemon=True)
-    worker.start()
     try:
+        worker.start()
         while not finished.wait(0.05):
             if watch is not None:
                 watch.poll()
     except BaseException:
+        with gate:
+            abandoned.append(True)
         if watch is not None:
             watch.stop()
-        finished.wait()
+        if begun:
+            finished.wait()
+            worker.join()
         raise
     result, error = outcome[0]
     if error is not None:

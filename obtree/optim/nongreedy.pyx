@@ -177,6 +177,8 @@ cdef class NonGreedyOptimiser(Optimiser):
         self._best = <float*>workspace.take(self._tree.n_splits * self._tree.stride,
                                             sizeof(float))
         n_done = self._run(seed, objective)
+        if self.stop[0]:
+            return None
         arrays = self._write_planes(tree, planes)
         nodes, _ = finish_nodes(self.problem, arrays, bool(self.prune_inactive))
         self.n_inactive[seed] = self._count_inactive(nodes)

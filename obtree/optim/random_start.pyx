@@ -65,12 +65,14 @@ def draw_tree(Problem problem, Units units, max_depth, min_samples_leaf, uint32_
         values = np.empty(len(members))
         projection = values
         if units.has_missing:
-            project_rows(&problem.view, &plane, &rows[0], rows.shape[0], &projection[0])
+            with nogil:
+                project_rows(&problem.view, &plane, &rows[0], rows.shape[0], &projection[0])
         else:
             # The cut need not be exact, and sums in single precision are quicker.
             for k in range(n_terms):
                 dense[feature[k]] = <float>weight[k]
-            units.guess(&rows[0], rows.shape[0], &dense[0], &projection[0])
+            with nogil:
+                units.guess(&rows[0], rows.shape[0], &dense[0], &projection[0])
         order = np.argsort(values, kind="stable")
         ordered = values[order]
         # Cuts between different values only; that which halves the weight best.

@@ -145,7 +145,7 @@ cdef class TAO(Optimiser):
         for iteration in range(self.n_iter):
             state.run_sweep(<uint64_t>iteration)
             if self.stop[0]:
-                break
+                return None
             before = after
             after = state.measure()
             objective.append(after)

@@ -54,6 +54,34 @@ def test_interrupting_the_wait_stops_the_work_and_waits_for_its_end():
     assert ended == [True]
 
 
+@pytest.mark.parametrize("begins", [True, False])
+def test_interrupting_the_start(monkeypatch, begins):
+    """Whether or not the thread has begun by then, it does not go on."""
+    watch = Recorder()
+    ended = []
+    start = threading.Thread.start
+
+    def interrupt(thread):
+        if begins:
+            start(thread)
+            for _ in range(2000):
+                if running.wait(0.01):
+                    break
+        raise KeyboardInterrupt
+
+    running = threading.Event()
+
+    def work():
+        running.set()
+        ended.append(watch.stopped.wait(20))
+
+    monkeypatch.setattr(threading.Thread, "start", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        call_detached(work, watch=watch)
+    assert ended == [True] * begins
+    assert not [thread for thread in threading.enumerate() if thread.name == "obtree-worker"]
+
+
 def test_watch_is_polled():
     watch = Recorder()
     call_detached(threading.Event().wait, 0.3, watch=watch)
