@@ -27,8 +27,9 @@ cdef void observe_items(void (*begins)() noexcept nogil, double look_seconds,
 
 cdef enum:
     # Nanoseconds of work from which a thread is worth starting. It costs about 20,000; but on a
-    # busy machine it may be made to wait, in the middle of an item, for several milliseconds.
-    THREAD_WORK = 500000
+    # busy machine it may be made to wait, in the middle of an item, for several milliseconds,
+    # and the caller with it.
+    THREAD_WORK = 2000000
     # The same where threads have to wait for each other again and again, as between the levels
     # of one tree.
     SYNCHRONISED_WORK = 5000000

@@ -334,7 +334,7 @@ cdef idx_t choose_block_rows(const PackedView* view, idx_t n_rows, idx_t n_threa
     if n_threads > 1:
         # Smaller ones, as long as each is worth the while.
         n_blocks = max(n_blocks, min(SHARES * n_threads,
-                                     <idx_t>(2.0 * row_work * n_rows / THREAD_WORK)))
+                                     <idx_t>(8.0 * row_work * n_rows / THREAD_WORK)))
     n_blocks = (n_blocks + n_threads - 1) // n_threads * n_threads
     return ((n_rows + n_blocks - 1) // n_blocks + least - 1) // least * least
 

@@ -79,7 +79,7 @@ def test_other_threads_leave_signals_to_the_main_thread():
 
 def test_threads_by_work():
     assert choose_threads(0, 8) == 1
-    assert choose_threads(400_000, 8) == 1
-    assert choose_threads(1e6, 8) == 2
+    assert choose_threads(3.9e6, 8) == 1
+    assert choose_threads(4e6, 8) == 2
     assert choose_threads(1e18, 8) == 8
     assert choose_threads(1e18, 1) == 1
