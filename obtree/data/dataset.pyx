@@ -378,6 +378,8 @@ cdef void encode_strip(void* context, idx_t item, idx_t member, void* team) noex
     cdef idx_t j
     lift_bytes(job.bytes, first, end - first, job.codes + first * n)
     for j in range(first, end):
+        if should_stop(team, member):
+            return
         own = job.codes + j * n
         column = &job.columns[j]
         found = rank_bytes(own, n, job.rank_of + j * N_BYTE_VALUES,
