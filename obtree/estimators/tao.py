@@ -47,6 +47,7 @@ class BaseTAO(BaseOptimised):
             )
             if hasattr(self, name)
         }
+        check_choice("leaf", self.leaf, ("constant", "linear"))
         if isinstance(self.min_samples_leaf, str):
             # Resolved when the number of features is known.
             check_choice("min_samples_leaf", self.min_samples_leaf, (AUTO,))
