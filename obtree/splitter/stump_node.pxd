@@ -46,7 +46,7 @@ cdef class StumpNode:
     cdef const row_t* _rows           # (n) those of the task, or _sample
     cdef row_t* _sample
     cdef double _weight
-    cdef double _row_weight           # what one row weighs
+    cdef double _weight_unit          # what one row weighs
     cdef feature_t* _complete
     cdef uint32_t* _ranks
     cdef X_t* _block

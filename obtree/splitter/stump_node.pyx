@@ -125,7 +125,7 @@ cdef class StumpNode:
                 for j in range(n_features):
                     self._unit[j] = sqrt(self._sums[j]) if self._sums[j] > 0.0 else 1.0
         self._in_units = False
-        self._row_weight = find_unit(given_weight, view.n_samples)
+        self._weight_unit = find_unit(given_weight, view.n_samples)
         return 0
 
     cdef void _draw_rows(self, const NodeTask* task, RandState* rng) noexcept nogil:
@@ -288,7 +288,7 @@ cdef class StumpNode:
         if self.n > batch_size:
             self._shuffle(rng)
         for p in range(self.n):
-            self._weights[p] = <float>(task.weight[self._rows[self._order[p]]] / self._row_weight)
+            self._weights[p] = <float>(task.weight[self._rows[self._order[p]]] / self._weight_unit)
         if self.is_class:
             self._load_classes()
         else:
