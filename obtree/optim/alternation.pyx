@@ -182,6 +182,9 @@ cdef class Alternation:
         cdef Worker worker = self._workers[0]
         cdef RandState rng
         self.stop = stop
+        for worker in self._workers:
+            worker.node_fit.stop = stop
+        worker = self._workers[0]
         for p in range(self.problem.n_train):
             self.rows[p] = <row_t>p
         self.start[0] = 0

@@ -21,6 +21,7 @@ cdef class NodeFit:
     cdef Columns* columns
     cdef char* lacking
     cdef bint by_newton
+    cdef const volatile int* stop     # non-zero: end soon, with a plane of no use; NULL: none
     cdef float* w                     # (stride) the weights, in units
     cdef double bias
     # Small steps.

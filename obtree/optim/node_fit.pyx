@@ -56,6 +56,7 @@ cdef class NodeFit:
         self.rate = rate
         self.n_epochs = n_epochs
         self.by_newton = p <= NEWTON_FEATURES
+        self.stop = NULL
         units.take_columns(&self.own, memory)
         self.columns = &units.complete
         self.lacking = <char*>memory.take(p, 1)
@@ -244,6 +245,8 @@ cdef class NodeFit:
             s.origin[k] = 0.0
         for i in range(2 * NEWTON_STEPS):
             loss = self._measure(care, gain, n)
+            if self.stop != NULL and self.stop[0]:
+                return
             if i > 0 and not loss <= lowest:
                 shift *= 0.5
                 self.bias -= shift
@@ -268,7 +271,7 @@ cdef class NodeFit:
         cdef idx_t start = 0, here, p, k
         cdef double score, share, size, loss = 0.0
         clear_scatter(&self.scatter)
-        while start < n:
+        while start < n and (self.stop == NULL or not self.stop[0]):
             here = min(<idx_t>BATCH, n - start)
             self.units.lift(c, care + start, here, self.block)
             kernels().dot_rows(self.block, c.stride, here, self.w, self.score)
