@@ -6,7 +6,8 @@
 One process for each core does nothing but keep it busy. Every case runs with ``n_jobs=1`` and with
 ``n_jobs=2`` in turn; the fastest and the median run of each are compared. A second thread that
 has to share the cores with strangers helps little. The question is whether it does harm: with
-``--bars`` the program fails when two threads take more than 1.5 times as long as one.
+``--bars`` the program fails when two threads take more than 1.5 times as long as one, by the
+fastest run and by the median.
 
 ``--idle`` leaves the cores alone: there, two threads should take about half the time on the cases
 marked "large".
@@ -68,7 +69,7 @@ def list_models():
         some = tables if splitter in ("axis", "random_oblique") else ("small", "medium")
         yield splitter, partial(forest, 10, splitter=splitter), some
     yield "axis regression", partial(obtree.ObliqueForestRegressor, 10, splitter="axis"), tables
-    yield "axis oob", partial(forest, 10, splitter="axis", oob_score=True), ("small", "medium")
+    yield "axis oob", partial(forest, 30, splitter="axis", oob_score=True), ("small", "medium")
     yield "rotation", partial(forest, 10, splitter="axis", rotation="pca"), ("small", "medium")
     linear = partial(forest, 10, splitter="axis", leaf="linear", max_depth=4)
     yield "linear leaves", linear, ("small", "medium")
@@ -183,7 +184,8 @@ def main():
             median = statistics.median(seconds[2]) / statistics.median(seconds[1])
             one, two = (f"{1e3 * min(seconds[k]):7.2f} ms" for k in (1, 2))
             print(f"{name:44s} {one:>10s} {two:>10s} {best:6.2f} {median:7.2f}", flush=True)
-            if best > BAR:
+            # Strangers disturb one run or the other; harm shows in both figures.
+            if min(best, median) > BAR:
                 failed.append(name)
     finally:
         for hog in hogs:
