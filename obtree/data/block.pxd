@@ -24,4 +24,5 @@ cdef class RankBlock:
     cdef void begin_tree(self) noexcept nogil
     cdef void _copy_rows(self, const row_t* rows, idx_t start, idx_t end) noexcept nogil
     cdef void _find_rows(self, const row_t* rows, idx_t n) noexcept nogil
+    cdef void _collect_columns(self, const row_t* rows, idx_t n) noexcept nogil
     cdef void open_node(self, const row_t* rows, idx_t start, idx_t end) noexcept nogil

@@ -10,12 +10,13 @@ Sparse data have nothing to copy: there a node tells where its rows stand, so th
 of a column find them.
 """
 
-from libc.stdint cimport int64_t, uint8_t, uint32_t
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memset
 
 from obtree.core.dispatch cimport kernels
 from obtree.core.memory cimport Workspace
-from obtree.core.types cimport idx_t, row_t
+from obtree.core.sort cimport make_word
+from obtree.core.types cimport feature_t, idx_t, row_t
 from obtree.data.dataset cimport DataView
 
 cdef enum:
@@ -40,6 +41,9 @@ cdef class RankBlock:
         if self._is_sparse:
             self._touched = <uint32_t*>workspace.take(data.n_features, sizeof(uint32_t))
             memset(self._touched, 0, data.n_features * sizeof(uint32_t))
+            self.view.slot = <uint32_t*>workspace.take(data.n_features, sizeof(uint32_t))
+            self.view.word_start = <uint32_t*>workspace.take(FEW_ENTRIES + 1, sizeof(uint32_t))
+            self.view.words = <uint64_t*>workspace.take(FEW_ENTRIES, sizeof(uint64_t))
         if allowed and data.row_codes != NULL:
             self._max_rows = min(BLOCK_BYTES // data.row_bytes, data.n_samples // SPREAD)
         if self._max_rows > 0:
@@ -66,7 +70,7 @@ cdef class RankBlock:
         self._end = end
 
     cdef void _find_rows(self, const row_t* rows, idx_t n) noexcept nogil:
-        """Note where the rows of a node of sparse data stand; if small, what columns they touch."""
+        """Note where the rows of a node of sparse data stand; if small, by column."""
         cdef idx_t p, n_entries = 0
         cdef int64_t e
         for p in range(n):
@@ -80,9 +84,37 @@ cdef class RankBlock:
         if self.view.node == 0:
             memset(self._touched, 0, self._data.n_features * sizeof(uint32_t))
             self.view.node = 1
+        self._collect_columns(rows, n)
+
+    cdef void _collect_columns(self, const row_t* rows, idx_t n) noexcept nogil:
+        """Put the entries of a small node in the order of their columns, as these come up."""
+        cdef const DataView* data = self._data
+        cdef uint32_t* next_ = self.view.word_start + 1
+        cdef uint32_t* slot = self.view.slot
+        cdef uint32_t n_slots = 0, total = 0, count, k
+        cdef idx_t p
+        cdef feature_t j
+        cdef int64_t e
         for p in range(n):
-            for e in range(self._data.entry_start[rows[p]], self._data.entry_start[rows[p] + 1]):
-                self._touched[self._data.entry_feature[e]] = self.view.node
+            for e in range(data.entry_start[rows[p]], data.entry_start[rows[p] + 1]):
+                j = data.entry_feature[e]
+                if self._touched[j] != self.view.node:
+                    self._touched[j] = self.view.node
+                    slot[j] = n_slots
+                    next_[n_slots] = 0
+                    n_slots += 1
+                next_[slot[j]] += 1
+        # From counts to where the next word of each column goes; in the end, where it ends.
+        for k in range(n_slots):
+            count = next_[k]
+            next_[k] = total
+            total += count
+        self.view.word_start[0] = 0
+        for p in range(n):
+            for e in range(data.entry_start[rows[p]], data.entry_start[rows[p] + 1]):
+                k = slot[data.entry_feature[e]]
+                self.view.words[next_[k]] = make_word(data.entry_code[e], p)
+                next_[k] += 1
 
     cdef void open_node(self, const row_t* rows, idx_t start, idx_t end) noexcept nogil:
         """Make `view` fit the node of rows[start:end]; nodes come in depth-first order."""

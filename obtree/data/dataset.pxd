@@ -46,12 +46,18 @@ cdef struct DataView:
     const int64_t* entry_start
     const feature_t* entry_feature
     const uint32_t* entry_code    # ranks
+    const X_t* entry_x        # and values, NaN when missing
     bint is_hollow            # nearly all cells of many columns are zero, see entries.pyx
     # Scratch of a worker, NULL where there is none. Row r is number place[r] of the open node,
     # if it is one of its rows.
     row_t* place              # (n_samples)
-    # (n_features) `node` where a row of the open node is not zero; NULL where that is not known.
-    uint32_t* touched
+    # Small nodes of sparse data have their entries by column as well: touched[j] is `node` where
+    # a row of the open node is not zero, and the words rank << 32 | place of the column then
+    # stand from word_start[slot[j]] on to the next start. NULL where they are not collected.
+    uint32_t* touched         # (n_features)
+    uint32_t* slot            # (n_features)
+    uint32_t* word_start
+    uint64_t* words
     uint32_t node
     row_t* term_of            # (n_features) one more than a feature's number in a list; zeros
 

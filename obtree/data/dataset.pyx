@@ -87,6 +87,7 @@ cdef class Dataset:
         self.view.entry_start = NULL
         self.view.entry_feature = NULL
         self.view.entry_code = NULL
+        self.view.entry_x = NULL
         self.view.place = NULL
         self.view.touched = NULL
         self.view.node = 0
@@ -286,9 +287,13 @@ cdef class Dataset:
             pack_codes(codes, n_stored, self._columns[j].width, <void*>self._columns[j].codes)
             self._columns[j].rows = rows
             self._columns[j].n_stored = n_stored
-            # Where every row has an entry no rank stands for the others.
-            self._columns[j].zero_code = (codes[n_stored] if n_stored < n_samples
-                                          else <uint32_t>0xFFFFFFFF)
+            self._columns[j].zero_code = codes[n_stored]
+            if n_stored == n_samples:
+                # Where every row has an entry zeros may be among them, or have no rank.
+                self._columns[j].zero_code = <uint32_t>0xFFFFFFFF
+                for k in range(self._columns[j].n_values):
+                    if values[k] == 0.0:
+                        self._columns[j].zero_code = <uint32_t>k
 
 
 cdef void* take_part(Dataset dataset, size_t n_items, size_t item_size) except NULL:

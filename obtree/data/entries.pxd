@@ -1,8 +1,8 @@
 # The non-zeros of sparse data, found for the rows of a node at a cost that follows them.
 
-from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
-from obtree.core.types cimport X_t, feature_t, idx_t, row_t
+from obtree.core.types cimport feature_t, idx_t, row_t
 from obtree.data.dataset cimport Dataset, DataView
 from obtree.data.hyperplane cimport Hyperplane
 
@@ -36,12 +36,6 @@ cdef idx_t project_entries(const DataView* view, const Hyperplane* plane, const 
 # out (n). False when there is no scratch for it.
 cdef bint project_by_rows(const DataView* view, const Hyperplane* plane, const row_t* rows,
                           idx_t n, double* out) noexcept nogil
-
-cdef inline X_t entry_value(const DataView* view, row_t row, int64_t e) noexcept nogil:
-    """The number that entry e, one of the row's, holds; it is not missing."""
-    if view.X != NULL:
-        return view.X[row * view.row_stride + view.entry_feature[e] * view.col_stride]
-    return view.columns[view.entry_feature[e]].values[view.entry_code[e]]
 
 
 # Number the features of a list in view.term_of, from 1; False when there is no scratch for it or

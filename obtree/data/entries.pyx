@@ -11,7 +11,7 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memset
 
 from obtree.core.sort cimport make_word, word_key, word_position
-from obtree.core.types cimport feature_t, idx_t, row_t
+from obtree.core.types cimport X_t, feature_t, idx_t, row_t
 from obtree.data.dataset cimport ColumnView, Dataset, DataView, stored_code
 from obtree.data.hyperplane cimport Hyperplane
 
@@ -29,6 +29,7 @@ cdef int lay_entries(Dataset dataset) except -1:
     cdef const ColumnView* column
     cdef feature_t* feature
     cdef uint32_t* codes
+    cdef X_t* x
     cdef uint32_t code
     cdef idx_t i, j, k, zero, n_rows
     memset(start, 0, (n + 1) * sizeof(int64_t))
@@ -37,28 +38,41 @@ cdef int lay_entries(Dataset dataset) except -1:
         zero = find_zero(column)
         n_rows = n if column.rows == NULL else column.n_stored
         for k in range(n_rows):
-            if <idx_t>stored_code(column, k) != zero:
+            if is_entry(view, j, k, zero):
                 start[k if column.rows == NULL else column.rows[k]] += 1
     # From counts to where each row ends, and then, filling backwards, to where it starts.
     for i in range(n):
         start[i + 1] += start[i]
     feature = <feature_t*>dataset._memory.take(start[n], sizeof(feature_t))
     codes = <uint32_t*>dataset._memory.take(start[n], sizeof(uint32_t))
+    x = <X_t*>dataset._memory.take(start[n], sizeof(X_t))
     for j in range(view.n_features - 1, -1, -1):
         column = &view.columns[j]
         zero = find_zero(column)
         n_rows = n if column.rows == NULL else column.n_stored
         for k in range(n_rows):
             code = stored_code(column, k)
-            if <idx_t>code != zero:
+            if is_entry(view, j, k, zero):
                 i = k if column.rows == NULL else column.rows[k]
                 start[i] -= 1
                 feature[start[i]] = <feature_t>j
                 codes[start[i]] = code
+                if view.X != NULL:
+                    x[start[i]] = view.X[i * view.row_stride + j * view.col_stride]
+                else:
+                    x[start[i]] = column.values[code] if code < column.n_values else <X_t>NAN
     dataset.view.entry_start = start
     dataset.view.entry_feature = feature
     dataset.view.entry_code = codes
+    dataset.view.entry_x = x
     return 0
+
+
+cdef inline bint is_entry(const DataView* view, idx_t j, idx_t k, idx_t zero) noexcept nogil:
+    """Whether cell k of a column is not zero; `zero` is its rank, as found by `find_zero`."""
+    if view.columns[j].values == NULL:
+        return view.X[k * view.row_stride + j * view.col_stride] != 0.0
+    return <idx_t>stored_code(&view.columns[j], k) != zero
 
 
 cdef bint is_hollow(const DataView* view) noexcept nogil:
@@ -120,11 +134,18 @@ cdef idx_t gather_entries(const DataView* view, idx_t j, const row_t* rows, idx_
                           uint64_t* words, uint32_t* bits) noexcept nogil:
     cdef const ColumnView* column = &view.columns[j]
     cdef const row_t* stored = column.rows
-    cdef idx_t k = 0, p, n_stored = column.n_stored, n_found = 0
+    cdef idx_t k = 0, p, n_stored = column.n_stored, n_found = 0, start
     cdef uint32_t code, zero = column.zero_code
     bits[0] = 0
-    if view.touched != NULL and view.touched[j] != view.node:
-        return 0
+    if view.touched != NULL:
+        if view.touched[j] != view.node:
+            return 0
+        start = view.word_start[view.slot[j]]
+        n_found = view.word_start[view.slot[j] + 1] - start
+        for k in range(n_found):
+            words[k] = view.words[start + k]
+            bits[0] |= word_key(words[k])
+        return n_found
     if view.place != NULL and n_stored <= WALK * n:
         for k in range(n_stored):
             p = view.place[stored[k]]
@@ -210,8 +231,6 @@ cdef void clear_terms(const DataView* view, const feature_t* feature,
 cdef bint project_by_rows(const DataView* view, const Hyperplane* plane, const row_t* rows,
                           idx_t n, double* out) noexcept nogil:
     cdef double lanes[LANES]
-    cdef const ColumnView* column
-    cdef double value
     cdef int64_t e
     cdef idx_t p, k, lane, width
     if plane.n_terms < LANES or plane.partner != NULL:
@@ -229,11 +248,7 @@ cdef bint project_by_rows(const DataView* view, const Hyperplane* plane, const r
             k = view.term_of[view.entry_feature[e]] - 1
             if k < 0:
                 continue
-            column = &view.columns[view.entry_feature[e]]
-            value = <double>NAN
-            if view.entry_code[e] < column.n_values:
-                value = <double>column.values[view.entry_code[e]]
-            lanes[k % LANES] += plane.weight[k] * value
+            lanes[k % LANES] += plane.weight[k] * <double>view.entry_x[e]
         width = LANES // 2
         while width > 0:
             for lane in range(width):

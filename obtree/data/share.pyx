@@ -130,7 +130,7 @@ cdef void add_entries(const DataView* view, const Hyperplane* plane, SpreadChunk
     while e < end and view.entry_feature[e] <= last:
         k = view.term_of[view.entry_feature[e]] - 1
         if k >= 0:
-            value = <double>view.columns[view.entry_feature[e]].values[view.entry_code[e]]
+            value = <double>view.entry_x[e]
             chunk.sums[k - chunk.start] += weight * value
             chunk.squares[k - chunk.start] += weight * value * value
         e += 1
@@ -166,7 +166,7 @@ cdef void spread_first_row(const DataView* view, const Hyperplane* plane, const 
                 elif view.entry_feature[e] > feature[k]:
                     k += 1
                 else:
-                    value[k][i] = <double>view.columns[feature[k]].values[view.entry_code[e]]
+                    value[k][i] = <double>view.entry_x[e]
                     e += 1
                     k += 1
         for k in range(n_slots):

@@ -183,10 +183,10 @@ cdef class AxisSplitter(Splitter):
         if self.bins_at_once(j, task.n):
             return self.criterion.scan_bins(column, task.n, self.view.columns[j].n_values,
                                             limits, best) == 1
+        if self.view.columns[j].rows != NULL and self.reads_entries(j):
+            return self.scan_entries(task, j, limits, best)
         if self.reads_above(j):
             return self.scan_above(task, j, limits, best)
-        if self.reads_entries(j):
-            return self.scan_entries(task, j, limits, best)
         gather_codes(self.view, j, task.rows, task.n, self.codes, low, &high)
         if low[0] == high:
             return True

@@ -17,7 +17,7 @@ from obtree.core.memory cimport Workspace
 from obtree.core.random cimport RandState, bounded
 from obtree.core.types cimport X_t, feature_t, idx_t, row_t, w_t
 from obtree.data.dataset cimport DataView
-from obtree.data.entries cimport clear_terms, entry_value, mark_terms
+from obtree.data.entries cimport clear_terms, mark_terms
 
 
 cdef class HollowNode:
@@ -50,7 +50,7 @@ cdef class HollowNode:
             for e in range(view.entry_start[rows[p]], view.entry_start[rows[p] + 1]):
                 j = view.entry_feature[e]
                 self._touched[j >> 6] |= <uint64_t>1 << (j & 63)
-                if view.entry_code[e] >= view.columns[j].n_values:
+                if view.entry_x[e] != view.entry_x[e]:
                     self._lacking[j >> 6] |= <uint64_t>1 << (j & 63)
         for w in range(n_words):
             word = self._touched[w] & ~self._lacking[w]
@@ -82,9 +82,9 @@ cdef class HollowNode:
                     continue
                 sums = &self.sums[k]
                 if sums.count == 0:
-                    sums.origin = entry_value(view, rows[p], e)
+                    sums.origin = view.entry_x[e]
                 # Distances from a value that occurs: a column without zeros loses no digits.
-                gap = <double>entry_value(view, rows[p], e) - <double>sums.origin
+                gap = <double>view.entry_x[e] - <double>sums.origin
                 sums.count += 1
                 sums.weight += w
                 sums.sum += w * gap
@@ -135,7 +135,7 @@ cdef class HollowNode:
                 k = view.term_of[view.entry_feature[e]] - 1
                 if k >= 0:
                     self.column[end] = <int32_t>k
-                    self.value[end] = entry_value(view, row, e) * scale[k]
+                    self.value[end] = view.entry_x[e] * scale[k]
                     end += 1
         self.start[n] = end
         clear_terms(view, used, n_used)

@@ -159,7 +159,7 @@ cdef class PlaneSearch:
                 k = view.term_of[view.entry_feature[e]] - 1
                 if k < 0:
                     continue
-                value = view.columns[view.entry_feature[e]].values[view.entry_code[e]]
+                value = view.entry_x[e]
                 if self._next[k] < 0:
                     self._cells[self._first[k] + p] = value
                 else:

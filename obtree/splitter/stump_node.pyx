@@ -21,8 +21,8 @@ then taken in batches. Up to some megabytes are kept centred; the batches of lar
 centred when they are taken.
 
 Where nearly all cells of many columns are zero, rows are never spread out, see
-``hollow_node.pyx``. Of such columns a node looks at no more than it has rows, or some hundreds:
-those with most non-zeros.
+``hollow_node.pyx``. Of such columns a node looks at no more than four for each of its rows, or
+a thousand: those with most non-zeros.
 """
 
 from libc.math cimport sqrt
@@ -48,7 +48,7 @@ cdef enum:
     MAX_KEPT = 4194304        # cells of centred rows that are kept
     MIN_COLUMNS = 16          # that are never divided
     SPARSE_LIMIT = 536870912  # cells: 2 GiB
-    HOLLOW_COLUMNS = 256      # and one for each row: columns of nodes of mostly zeros
+    HOLLOW_COLUMNS = 1024     # or four for each row: columns of nodes of mostly zeros
 
 cdef double LEAST_SPREAD = 0.01   # of a column's variance, in means of them
 cdef double MAX_NU = 100.0
@@ -232,7 +232,7 @@ cdef class StumpNode:
             self._weight += task.weight[self._rows[p]]
         self._hollow.add_rows(self._rows, self.n, task.weight, self._complete, n_complete)
         n_complete = self._hollow.keep_frequent(self._complete, n_complete, self.n,
-                                                max(<idx_t>HOLLOW_COLUMNS, self.n), kept,
+                                                max(<idx_t>HOLLOW_COLUMNS, 4 * self.n), kept,
                                                 rng)
         for k in range(n_complete):
             here = &self._hollow.sums[k]
