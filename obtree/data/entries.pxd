@@ -27,7 +27,7 @@ cdef bint entries_vary(const DataView* view, idx_t j, const row_t* rows, idx_t n
 
 # Projections of the open node's rows: OUT out[at[i]] for i < m, those that are not zero, where
 # `out` (n_samples) is zero before. Returns m, or -1 when there are too many terms or missing
-# values. SCRATCH words (n), met (n_samples, zero before and after).
+# values. `at` has room for n + 1. SCRATCH words (n), met (n_samples, zero before and after).
 cdef idx_t project_entries(const DataView* view, const Hyperplane* plane, const row_t* rows,
                            idx_t n, double* out, row_t* at, uint8_t* met,
                            uint64_t* words) noexcept nogil

@@ -93,7 +93,7 @@ cdef class RandomObliqueSplitter(Splitter):
     cdef double* projection
     # Sparse data only, else NULL: projections that are not zero, and where they stand.
     cdef double* sums         # (n_samples) zeros between uses
-    cdef row_t* met_at        # (n_samples)
+    cdef row_t* met_at        # (n_samples + 1)
     cdef uint8_t* met         # (n_samples) zeros between uses
 
     def __init__(self, *, feature_combinations=2.0, weights="sign", dense=False,
@@ -151,7 +151,8 @@ cdef class RandomObliqueSplitter(Splitter):
         if (view.columns[0].rows != NULL and self.best_threshold and not self.two_sided
                 and not self.dense and criterion.scans_above):
             self.sums = <double*>workspace.take(view.n_samples, sizeof(double))
-            self.met_at = <row_t*>workspace.take(view.n_samples, sizeof(row_t))
+            # One more, for a place is written before it is known to be new.
+            self.met_at = <row_t*>workspace.take(view.n_samples + 1, sizeof(row_t))
             self.met = <uint8_t*>workspace.take(view.n_samples, 1)
             memset(self.sums, 0, view.n_samples * sizeof(double))
             memset(self.met, 0, view.n_samples)

@@ -444,8 +444,8 @@ def draw_candidates(idx_t n_features, constants, seed, plan):
     cdef feature_t[::1] feature = np.empty(n_features, dtype=np.int32)
     cdef RandState rng
     random.seed_state(&rng, <uint64_t>seed, 0)
-    pool.feature = &feature[0]
-    pool.n_features = n_features
+    pool.list_[0] = &feature[0]
+    pool.size[0] = n_features
     reset_candidates(&pool)
     result = []
     for (n_known, n_draws), constant in zip(plan, constants, strict=True):
