@@ -20,6 +20,9 @@ cdef bint should_stop(void* team, idx_t member) noexcept nogil
 # elsewhere it does nothing.
 cdef int check_signals() except -1
 
+# Say that an item begins, for `observe_items`; who shares out items by `prange` calls it.
+cdef void note_item() noexcept nogil
+
 # Tests: call `begins` (NULL: nothing) as each item begins, look for signals so often, and start
 # no more helpers than this.
 cdef void observe_items(void (*begins)() noexcept nogil, double look_seconds,

@@ -31,6 +31,11 @@ cdef bint should_stop(void* team, idx_t member) noexcept nogil:
     return obtree_should_stop(<obtree_team*>team, member)
 
 
+cdef void note_item() noexcept nogil:
+    if obtree_item_begins != NULL:
+        obtree_item_begins()
+
+
 cdef int check_signals() except -1:
     return PyErr_CheckSignals()
 

@@ -74,7 +74,8 @@ class BaseDisjunctive(ClassificationTask):
     def _count_planes(self, plan, starts):
         """Return how many planes the forms have: each class may have its own."""
         n_classes = int(plan.target.n_classes[0])
-        n_sets = 1 if self.shared_weights or n_classes <= 2 else n_classes
+        is_shared = check_flag("shared_weights", self.shared_weights)
+        n_sets = 1 if is_shared or n_classes <= 2 else n_classes
         return n_sets * super()._count_planes(plan, starts)
 
 

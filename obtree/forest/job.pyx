@@ -7,6 +7,7 @@ threads and not of items. Which worker takes an item, and when, must change noth
 from cython.parallel cimport prange, threadid
 from libc.stdlib cimport free, malloc
 
+from obtree.core.team cimport note_item
 from obtree.core.types cimport idx_t
 
 
@@ -43,6 +44,7 @@ cdef class Worker:
         """Do one item, or record what went wrong: it is raised once, after the loop."""
         if job.stopped:
             return
+        note_item()
         try:
             self.work(t)
             if not job.stopped:

@@ -8,6 +8,7 @@ from sklearn.base import BaseEstimator
 
 from obtree import ObliqueForestClassifier, ObliqueTreeRegressor, TAOTreeClassifier
 from obtree.data.validate import (
+    round_features,
     validate_fit_features,
     validate_predict_features,
     validate_real_target,
@@ -206,9 +207,10 @@ def test_missing_weights_are_refused():
 
 
 def test_numbers_of_numpy_are_shown_plainly():
-    X = pd.DataFrame({3: [1.0, np.inf]})
+    holder = Holder()
+    X = validate_fit_features(holder, pd.DataFrame({3: [1.0, np.inf]}))
     with pytest.raises(ValueError, match=r"in column 0, first"):
-        validate_fit_features(Holder(), X)
+        round_features(holder, X)
     X = pd.DataFrame({np.int64(3): ["a", "b"]})
     with pytest.raises(ValueError, match=r"column 0 \(3\), row 0, value 'a'"):
         validate_fit_features(Holder(), X)

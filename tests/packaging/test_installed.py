@@ -39,6 +39,7 @@ PUBLIC_PXD = [
     "obtree/data/project.pxd",
     "obtree/data/scale.pxd",
     "obtree/data/share.pxd",
+    "obtree/data/weight_unit.pxd",
     "obtree/optim/__init__.pxd",
     "obtree/optim/base.pxd",
     "obtree/splitter/__init__.pxd",
