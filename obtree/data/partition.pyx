@@ -21,7 +21,7 @@ from obtree.data.hyperplane cimport Hyperplane, goes_left
 from obtree.data.project cimport project_rows
 
 cdef enum:
-    BLOCK = 256               # rows projected before any of them moves
+    BLOCK = 1024              # rows projected before any of them moves
 
 
 cdef class SampleIndex:

@@ -27,8 +27,9 @@ cdef class HollowNode:
         cdef idx_t n_words = view.n_features // 64 + 1
         cdef idx_t n_entries = view.entry_start[view.n_samples] + 1
         self.view = view
-        self.sums = <ColumnSums*>workspace.take(min(view.n_features, n_entries),
-                                                sizeof(ColumnSums))
+        # One in front takes what belongs to other columns.
+        self.sums = 1 + <ColumnSums*>workspace.take(1 + min(view.n_features, n_entries),
+                                                    sizeof(ColumnSums))
         self._touched = <uint64_t*>workspace.take(n_words, sizeof(uint64_t))
         self._lacking = <uint64_t*>workspace.take(n_words, sizeof(uint64_t))
         memset(self._touched, 0, n_words * sizeof(uint64_t))
@@ -70,17 +71,15 @@ cdef class HollowNode:
         cdef const DataView* view = self.view
         cdef ColumnSums* sums
         cdef double gap, w
-        cdef idx_t p, k
+        cdef idx_t p
         cdef int64_t e
-        memset(self.sums, 0, n_columns * sizeof(ColumnSums))
+        memset(self.sums - 1, 0, (1 + n_columns) * sizeof(ColumnSums))
         mark_terms(view, columns, n_columns)
         for p in range(n):
             w = weight[rows[p]]
             for e in range(view.entry_start[rows[p]], view.entry_start[rows[p] + 1]):
-                k = view.term_of[view.entry_feature[e]] - 1
-                if k < 0:
-                    continue
-                sums = &self.sums[k]
+                # Whether a column is listed cannot be foreseen, so there is no branch on it.
+                sums = self.sums + (view.term_of[view.entry_feature[e]] - 1)
                 if sums.count == 0:
                     sums.origin = view.entry_x[e]
                 # Distances from a value that occurs: a column without zeros loses no digits.
@@ -132,11 +131,10 @@ cdef class HollowNode:
             row = rows[order[p]]
             self.start[p] = end
             for e in range(view.entry_start[row], view.entry_start[row + 1]):
-                k = view.term_of[view.entry_feature[e]] - 1
-                if k >= 0:
-                    self.column[end] = <int32_t>k
-                    self.value[end] = view.entry_x[e] * scale[k]
-                    end += 1
+                k = view.term_of[view.entry_feature[e]]
+                self.column[end] = <int32_t>(k - 1)
+                self.value[end] = view.entry_x[e] * scale[max(k - 1, <idx_t>0)]
+                end += k > 0
         self.start[n] = end
         clear_terms(view, used, n_used)
         memset(self.base + n_used, 0, (stride - n_used) * sizeof(float))
