@@ -230,8 +230,7 @@ cdef void clear_terms(const DataView* view, const feature_t* feature,
 
 cdef bint project_by_rows(const DataView* view, const Hyperplane* plane, const row_t* rows,
                           idx_t n, double* out) noexcept nogil:
-    cdef double lanes[LANES]
-    cdef double term
+    cdef double lanes[2 * LANES]
     cdef int64_t e
     cdef idx_t p, k, lane, width
     if plane.n_terms < LANES or plane.partner != NULL:
@@ -242,14 +241,15 @@ cdef bint project_by_rows(const DataView* view, const Hyperplane* plane, const r
     if not mark_terms(view, plane.feature, plane.n_terms):
         return False
     for p in range(n):
-        for lane in range(LANES):
+        for lane in range(2 * LANES):
             lanes[lane] = 0.0
         # Terms of zeros add nothing to their sums; the others come in the order of the terms.
         for e in range(view.entry_start[rows[p]], view.entry_start[rows[p] + 1]):
-            # Which features have a term cannot be foreseen, so there is no branch on it.
+            # Which features have a term cannot be foreseen, so there is no branch on it: other
+            # entries go to sums that nobody reads, in turn, so that none waits for the last.
             k = view.term_of[view.entry_feature[e]]
-            term = plane.weight[max(k - 1, <idx_t>0)] * <double>view.entry_x[e]
-            lanes[(k - 1) & (LANES - 1)] += term if k > 0 else 0.0
+            lane = ((k - 1) & (LANES - 1)) + (LANES + (e & (LANES - 1)) - (LANES - 1)) * (k == 0)
+            lanes[lane] += plane.weight[max(k - 1, <idx_t>0)] * <double>view.entry_x[e]
         width = LANES // 2
         while width > 0:
             for lane in range(width):
