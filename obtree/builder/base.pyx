@@ -127,6 +127,7 @@ cdef class TreeBuilder:
         task.limits.lower = open.lower
         task.limits.upper = open.upper
         self.result.rank_cut = -1
+        self.result.projection = NULL
         self.result.inherited = 0
         self.result.plane.n_terms = 0
         self.result.plane.partner = NULL
@@ -142,6 +143,7 @@ cdef class TreeBuilder:
                         self.share)
         self.result.plane.missing_seen = self.index.lacks_value(&self.result.plane, open.start,
                                                                 open.end)
+        self.index.projection = self.result.projection
         pos = self.index.split(&self.result.plane, self.result.rank_cut, open.start, open.end)
         # The partition is the truth: a side that came out too small is no split.
         if (pos - open.start < self.rule.min_samples_leaf

@@ -14,6 +14,8 @@ cdef class SampleIndex:
     cdef w_t* weight          # by row of X: 0 for a row that is not in the tree
     cdef idx_t n_rows
     cdef w_t total_weight
+    # Projections of the rows to be split next on their plane, NULL when they are not known.
+    cdef const double* projection
     cdef row_t* _spare
     cdef uint32_t* _codes
 

@@ -116,16 +116,21 @@ cdef class SampleIndex:
                                idx_t n) noexcept nogil:
         """Project a block of rows, then move it; the rows ahead are still in place."""
         cdef double projection[BLOCK]
+        cdef const double* at
         cdef idx_t start = 0, p, left = 0, n_block
         cdef row_t row
         while start < n:
             n_block = min(<idx_t>BLOCK, n - start)
-            project_rows(self.view, plane, rows + start, n_block, projection)
+            at = projection
+            if self.projection != NULL:
+                at = self.projection + start
+            else:
+                project_rows(self.view, plane, rows + start, n_block, projection)
             for p in range(n_block):
                 row = rows[start + p]
                 self._spare[start + p - left] = row
                 rows[left] = row
-                left += goes_left(plane, projection[p])
+                left += goes_left(plane, at[p])
             start += n_block
         memcpy(rows + left, self._spare, (n - left) * sizeof(row_t))
         return left

@@ -51,6 +51,9 @@ cdef struct SplitResult:
     # OUT: for an axis split of an encoded column, the last rank that goes left (the
     # builder then need not read X); -1 otherwise.
     int64_t rank_cut
+    # OUT: what project_rows gives for the plane and all rows of the node, if the splitter has it
+    # at hand; valid until the next call. NULL on entry.
+    const double* projection
     int64_t inherited         # OUT: handed to both children as NodeTask.inherited
 
 

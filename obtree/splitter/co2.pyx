@@ -229,6 +229,7 @@ cdef class CO2Splitter(Splitter):
         self._write_plane(out)
         if self._accepts(task, out):
             out.rank_cut = -1
+            out.projection = self._projection
             out.plane.missing_left = False
             return FOUND
         out.plane.n_terms = 1

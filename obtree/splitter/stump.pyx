@@ -59,7 +59,8 @@ cdef void reset_stump(Stump* stump) noexcept nogil:
 
 cdef void score_rows(Stump* stump, const Batch* batch) noexcept nogil:
     """w.x of every row."""
-    cdef float level, even, odd
+    cdef float level
+    cdef float part[4]
     cdef idx_t p
     cdef int64_t e, end
     if batch.start == NULL:
@@ -67,16 +68,20 @@ cdef void score_rows(Stump* stump, const Batch* batch) noexcept nogil:
         return
     kernels().dot_rows(batch.base, stump.stride, 1, stump.w, &level)
     for p in range(batch.n):
-        even = odd = 0.0
+        part[0] = part[1] = part[2] = part[3] = 0.0
         e = batch.start[p]
         end = batch.start[p + 1]
-        while e + 1 < end:
-            even += batch.value[e] * stump.w[batch.column[e]]
-            odd += batch.value[e + 1] * stump.w[batch.column[e + 1]]
-            e += 2
-        if e < end:
-            even += batch.value[e] * stump.w[batch.column[e]]
-        stump.score[p] = level + (even + odd)
+        while e + 3 < end:
+            # None of the sums waits for another.
+            part[0] += batch.value[e] * stump.w[batch.column[e]]
+            part[1] += batch.value[e + 1] * stump.w[batch.column[e + 1]]
+            part[2] += batch.value[e + 2] * stump.w[batch.column[e + 2]]
+            part[3] += batch.value[e + 3] * stump.w[batch.column[e + 3]]
+            e += 4
+        while e < end:
+            part[0] += batch.value[e] * stump.w[batch.column[e]]
+            e += 1
+        stump.score[p] = level + ((part[0] + part[1]) + (part[2] + part[3]))
 
 
 cdef void sum_rows(Stump* stump, const Batch* batch, idx_t n_active) noexcept nogil:
