@@ -72,7 +72,6 @@ cdef class RankBlock:
     cdef void _find_rows(self, const row_t* rows, idx_t n) noexcept nogil:
         """Note where the rows of a node of sparse data stand; if small, by column."""
         cdef idx_t p, n_entries = 0
-        cdef int64_t e
         for p in range(n):
             self.view.place[rows[p]] = <row_t>p
             n_entries += self._data.entry_start[rows[p] + 1] - self._data.entry_start[rows[p]]
