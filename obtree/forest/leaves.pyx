@@ -14,6 +14,7 @@ from libc.string cimport memcpy, memset
 
 from obtree.core.dispatch cimport OBTREE_FLOAT_ROWS
 from obtree.core.memory cimport Workspace, free_block, grow_block
+from obtree.core.team cimport REGION_WORK, choose_threads
 from obtree.core.types cimport X_t, idx_t, w_t
 from obtree.forest.bootstrap cimport Bag
 from obtree.forest.job cimport Job, Worker
@@ -31,6 +32,10 @@ cdef enum:
     # the leaf first.
     MAX_TERMS = 128
     ROUTED_ROWS = 1 << 18         # rows sent down a tree between two looks at the stop flag
+
+# Nanoseconds that a product of two cells of a row takes, of all pairs of features; roughly and at
+# least, to choose how many threads.
+cdef double PRODUCT_WORK = 2.0
 
 # Total weight below which a leaf stays constant.
 MIN_WEIGHT = 10.0
@@ -439,7 +444,9 @@ def fit_leaves(trees, X, y, n_classes=None, *, l2, seeds, sample_weight=None, n_
     if sample_weight is not None:
         sample_weight = np.ascontiguousarray(sample_weight, dtype=np.float64) / unit
     balance = (y, int(n_classes.max())) if balance_subsample else None
-    n_threads = max(1, min(n_threads, len(trees)))
+    n_terms = min(X.shape[1], MAX_TERMS)
+    work = PRODUCT_WORK * len(trees) * X.shape[0] * n_terms * n_terms
+    n_threads = min(choose_threads(work, n_threads, REGION_WORK), len(trees))
     job = LeafJob(trees, X, y, n_classes, seeds, unit, n_bootstrap, sample_weight, balance)
     watch = Watch(job, len(trees), "fitting leaves", verbose)
     try:

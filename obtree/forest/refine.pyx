@@ -6,12 +6,17 @@ which worker made it, and when, changes nothing.
 
 from libc.stdint cimport uint32_t
 
+from obtree.core.team cimport REGION_WORK, choose_threads
 from obtree.core.types cimport idx_t
 from obtree.forest.job cimport Job, Worker
 from obtree.optim.base cimport Optimiser, Problem
 
 from obtree.core.threads import call_detached
 from obtree.forest.progress import Watch
+
+# Nanoseconds that an optimiser spends on a cell of X, in all its passes; roughly and at least,
+# to choose how many threads.
+cdef double CELL_WORK = 200.0
 
 
 cdef class RefineJob(Job):
@@ -30,7 +35,9 @@ cdef class RefineJob(Job):
 
     def run(self, Optimiser optimiser, int n_threads):
         """Optimise all trees; threads that find no tree help within one."""
-        cdef int n_workers = max(1, min(n_threads, len(self._trees)))
+        cdef idx_t n_trees = len(self._trees)
+        cdef double work = CELL_WORK * n_trees * self._problem.n_rows * self._problem.n_features
+        cdef int n_workers = max(1, min(choose_threads(work, n_threads, REGION_WORK), n_trees))
         workers = [RefineWorker(self, optimiser.clone(), max(1, n_threads // n_workers))
                    for _ in range(n_workers)]
         self.share_out(workers, len(self._trees))
