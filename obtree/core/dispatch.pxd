@@ -124,6 +124,9 @@ cdef extern from "simd/kernels.h":
                            Py_ssize_t n, uint8_t* out, uint8_t* bits) noexcept nogil
         void (*dot_rows)(const float* x, Py_ssize_t stride, Py_ssize_t n, const float* w,
                          float* out) noexcept nogil
+        void (*dot_entries)(const int64_t* start, const int32_t* column, const float* value,
+                            Py_ssize_t n, const float* w, float level,
+                            float* out) noexcept nogil
         void (*add_rows)(const float* x, Py_ssize_t stride, const int32_t* at,
                          const float* factor, Py_ssize_t n, float* out) noexcept nogil
         void (*exp_differences)(const float* x, Py_ssize_t n, float top,

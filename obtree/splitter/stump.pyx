@@ -16,7 +16,7 @@ some epochs, is that of the current plane. After each step w returns to the ball
 |w|^2 <= nu (equation 9), and the bias shrinks with it, so that the plane itself stays.
 """
 
-from libc.math cimport fabs, log, sqrt
+from libc.math cimport fabs, fabsf, log, sqrt
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memset
 
@@ -60,28 +60,12 @@ cdef void reset_stump(Stump* stump) noexcept nogil:
 cdef void score_rows(Stump* stump, const Batch* batch) noexcept nogil:
     """w.x of every row."""
     cdef float level
-    cdef float part[4]
-    cdef idx_t p
-    cdef int64_t e, end
     if batch.start == NULL:
         kernels().dot_rows(batch.x, stump.stride, batch.n, stump.w, stump.score)
         return
     kernels().dot_rows(batch.base, stump.stride, 1, stump.w, &level)
-    for p in range(batch.n):
-        part[0] = part[1] = part[2] = part[3] = 0.0
-        e = batch.start[p]
-        end = batch.start[p + 1]
-        while e + 3 < end:
-            # None of the sums waits for another.
-            part[0] += batch.value[e] * stump.w[batch.column[e]]
-            part[1] += batch.value[e + 1] * stump.w[batch.column[e + 1]]
-            part[2] += batch.value[e + 2] * stump.w[batch.column[e + 2]]
-            part[3] += batch.value[e + 3] * stump.w[batch.column[e + 3]]
-            e += 4
-        while e < end:
-            part[0] += batch.value[e] * stump.w[batch.column[e]]
-            e += 1
-        stump.score[p] = level + ((part[0] + part[1]) + (part[2] + part[3]))
+    kernels().dot_entries(batch.start, batch.column, batch.value, batch.n, stump.w, level,
+                          stump.score)
 
 
 cdef void sum_rows(Stump* stump, const Batch* batch, idx_t n_active) noexcept nogil:
@@ -205,7 +189,7 @@ cdef idx_t judge_batch(Stump* stump, const Batch* batch, StumpLoss* sums) noexce
     cdef idx_t n_slots = stump.first[stump.n_outputs]
     cdef idx_t n_outputs = stump.n_outputs
     cdef idx_t p, k, branch, n_active = 0
-    cdef float s, low, high, weight
+    cdef float s, low, high, own, other, weight
     cdef double surrogate = 0.0, loss = 0.0, total = 0.0
     cdef float served[2]
     cdef float* hits
@@ -224,13 +208,12 @@ cdef idx_t judge_batch(Stump* stump, const Batch* batch, StumpLoss* sums) noexce
         stump.factor[n_active] = -2 * weight if branch == 0 else 2 * weight
         n_active += (s >= 0) == (branch == 0)
         total += weight
-        # With the sign of s known, rounding cannot bring the bound below the loss.
-        if s >= 0:
-            loss += weight * high
-            surrogate += weight * max(low - 2 * s, high)
-        else:
-            loss += weight * low
-            surrogate += weight * max(low, high + 2 * s)
+        # With the sign of s known, rounding cannot bring the bound below the loss. Nobody can
+        # foresee the side, so that there is no branch.
+        own = high if s >= 0 else low
+        other = (low if s >= 0 else high) - 2 * fabsf(s)
+        loss += weight * own
+        surrogate += weight * (own if own > other else other)
         served[branch] += weight
         hits = stump.hits + branch * n_slots
         if stump.is_class:

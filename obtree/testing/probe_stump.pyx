@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from libc.stdint cimport int32_t
+from libc.stdint cimport int32_t, int64_t
 
 from obtree.core.dispatch cimport kernels
 from obtree.core.memory cimport Workspace
@@ -31,6 +31,14 @@ def dot_rows(X, w):
     cdef const float[::1] weights = w
     cdef float[::1] out = np.empty(len(X), dtype=np.float32)
     kernels().dot_rows(&x[0, 0], x.shape[1], x.shape[0], &weights[0], &out[0])
+    return np.asarray(out)
+
+
+def dot_entries(const int64_t[::1] start, const int32_t[::1] column, const float[::1] value,
+                const float[::1] w, float level):
+    """Level plus w.x of rows of stored entries."""
+    cdef float[::1] out = np.empty(start.shape[0] - 1, dtype=np.float32)
+    kernels().dot_entries(&start[0], &column[0], &value[0], out.shape[0], &w[0], level, &out[0])
     return np.asarray(out)
 
 

@@ -30,6 +30,24 @@ def test_scores_are_sums_in_a_fixed_order(n, m):
     np.testing.assert_array_equal(probe_stump.dot_rows(X, w), sum_in_lanes(X * w))
 
 
+def test_scores_of_stored_entries_are_sums_in_a_fixed_order():
+    rng = np.random.default_rng(0)
+    sizes = np.r_[0, np.arange(40), 0]
+    start = np.r_[0, np.cumsum(sizes)].astype(np.int64)
+    column = rng.integers(0, 30, start[-1]).astype(np.int32)
+    value, w = (rng.normal(size=n).astype(np.float32) for n in (start[-1], 30))
+    found = probe_stump.dot_entries(start, column, value, w, 0.5)
+    for p, n in enumerate(sizes):
+        products = (value * w[column])[start[p] : start[p + 1]]
+        lanes = np.zeros(4, dtype=np.float32)
+        for k in range(0, n // 4 * 4, 4):
+            lanes += products[k : k + 4]
+        for product in products[n // 4 * 4 :]:
+            lanes[0] += product
+        expected = np.float32(0.5) + ((lanes[0] + lanes[1]) + (lanes[2] + lanes[3]))
+        assert found[p] == expected
+
+
 @pytest.mark.parametrize(("n", "m"), SIZES)
 def test_sums_of_rows_are_taken_in_order(n, m):
     rng, X = draw(n, m)

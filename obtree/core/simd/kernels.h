@@ -203,8 +203,12 @@ typedef struct {
     /* Rows of float32, `stride` apart: a multiple of eight, padded with zeros.
      * dot_rows: out[p] = sum over k of x[p * stride + k] * w[k], for p < n.
      * add_rows: out[k] = sum over i < n of factor[i] * x[at[i] * stride + k], k < stride.
+     * dot_entries: out[p] = level + sum over e from start[p] to start[p + 1] of
+     *     value[e] * w[column[e]], for p < n: rows of which but a few entries are stored.
      * exp_differences: out[k] = exp(x[k] - top), where no x[k] is above top. */
     void (*dot_rows)(const float *x, ptrdiff_t stride, ptrdiff_t n, const float *w, float *out);
+    void (*dot_entries)(const int64_t *start, const int32_t *column, const float *value,
+                        ptrdiff_t n, const float *w, float level, float *out);
     void (*add_rows)(const float *x, ptrdiff_t stride, const int32_t *at, const float *factor,
                      ptrdiff_t n, float *out);
     void (*exp_differences)(const float *x, ptrdiff_t n, float top, float *out);

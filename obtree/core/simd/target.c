@@ -51,6 +51,7 @@ const obtree_kernels OBTREE_JOIN(obtree_kernels_, OBTREE_TARGET) = {
     .split_rows = split_rows,
     .copy_codes = copy_codes,
     .dot_rows = dot_rows,
+    .dot_entries = dot_entries,
     .add_rows = add_rows,
     .exp_differences = exp_differences,
     .add_moments = add_moments,
