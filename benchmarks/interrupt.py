@@ -61,12 +61,12 @@ def encode_bytes():
 
 def encode_sparse():
     rng = np.random.default_rng(0)
-    n = 60_000_000
-    column = np.sort(rng.integers(0, 2000, size=n, dtype=np.int32))
-    pointer = np.concatenate([[0], np.cumsum(np.bincount(column, minlength=2000))])
-    rows = np.concatenate([np.sort(rng.integers(0, 2**30, size=k)) for k in np.diff(pointer)])
-    X = sp.csc_matrix((rng.random(n, dtype=np.float32), rows.astype(np.int32), pointer),
-                      shape=(2**30, 2000))  # fmt: skip
+    n_rows, n_columns, n_drawn = 2**24, 2000, 30_000
+    rows = [np.unique(rng.integers(0, n_rows, size=n_drawn)) for _ in range(n_columns)]
+    pointer = np.concatenate([[0], np.cumsum([len(some) for some in rows])])
+    cells = rng.random(pointer[-1], dtype=np.float32)
+    shape = (n_rows, n_columns)
+    X = sp.csc_matrix((cells, np.concatenate(rows).astype(np.int32), pointer), shape=shape)
     return lambda: Dataset(X)
 
 

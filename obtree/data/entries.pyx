@@ -11,6 +11,7 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memset
 
 from obtree.core.sort cimport make_word, word_key, word_position
+from obtree.core.team cimport check_signals
 from obtree.core.types cimport X_t, feature_t, idx_t, row_t
 from obtree.data.dataset cimport ColumnView, Dataset, DataView, stored_code
 from obtree.data.hyperplane cimport Hyperplane
@@ -20,6 +21,7 @@ cdef enum:
     WALK = 8                  # entries of a column that are walked for each row of a node
     HOLLOW_COLUMNS = 256      # from which data may be called hollow
     HOLLOW_SHARE = 8
+    SIGNAL_CELLS = 1 << 20    # that are laid out between two looks for signals
 
 
 cdef int lay_entries(Dataset dataset) except -1:
@@ -31,17 +33,19 @@ cdef int lay_entries(Dataset dataset) except -1:
     cdef uint32_t* codes
     cdef X_t* x
     cdef uint32_t code
-    cdef idx_t i, j, k, zero, n_rows
+    cdef idx_t i, j, k, zero, n_rows, n_unseen = 0
     memset(start, 0, (n + 1) * sizeof(int64_t))
     for j in range(view.n_features):
         column = &view.columns[j]
         zero = find_zero(column)
         n_rows = n if column.rows == NULL else column.n_stored
+        n_unseen = look_for_signals(n_unseen + n_rows)
         for k in range(n_rows):
             if is_entry(view, j, k, zero):
                 start[k if column.rows == NULL else column.rows[k]] += 1
     # From counts to where each row ends, and then, filling backwards, to where it starts.
     for i in range(n):
+        n_unseen = look_for_signals(n_unseen + 1)
         start[i + 1] += start[i]
     feature = <feature_t*>dataset._memory.take(start[n], sizeof(feature_t))
     codes = <uint32_t*>dataset._memory.take(start[n], sizeof(uint32_t))
@@ -50,6 +54,7 @@ cdef int lay_entries(Dataset dataset) except -1:
         column = &view.columns[j]
         zero = find_zero(column)
         n_rows = n if column.rows == NULL else column.n_stored
+        n_unseen = look_for_signals(n_unseen + n_rows)
         for k in range(n_rows):
             code = stored_code(column, k)
             if is_entry(view, j, k, zero):
@@ -65,6 +70,14 @@ cdef int lay_entries(Dataset dataset) except -1:
     dataset.view.entry_feature = feature
     dataset.view.entry_code = codes
     dataset.view.entry_x = x
+    return 0
+
+
+cdef inline idx_t look_for_signals(idx_t n_unseen) except -1:
+    """Raise what a signal handler raises, now and then. Returns the cells since the last look."""
+    if n_unseen < SIGNAL_CELLS:
+        return n_unseen
+    check_signals()
     return 0
 
 
