@@ -40,6 +40,50 @@ def shift_features(X, offset):
         return np.subtract(X, offset, out=shifted, dtype=wide, casting="same_kind")
 
 
+class OffsetModel:
+    """A model that may subtract a constant from every feature before it looks at them.
+
+    Its arrays show numbers for the features as they are given. A subclass has `_move`, which
+    rewrites them.
+    """
+
+    #: What is subtracted from each feature, float64; None when nothing is.
+    feature_offset = None
+    _shifted = None
+
+    @property
+    def shifted(self):
+        """The model for features from which `feature_offset` has been subtracted."""
+        return self if self._shifted is None else self._shifted
+
+    def with_offset(self, offset):
+        """Let the model subtract numbers from the features before it looks at them.
+
+        Parameters
+        ----------
+        offset : float64 ndarray of shape (n_features,) or None
+            Takes the place of `feature_offset`; the numbers for shifted features stay.
+
+        Returns
+        -------
+        Tree or NormalForm
+            The model for shifted features itself when nothing is to be subtracted.
+        """
+        plain = self.shifted
+        if offset is None or not offset.any():
+            return plain
+        model = type(self).__new__(type(self))
+        vars(model).update(vars(plain))
+        model._shifted = plain
+        model.feature_offset = offset
+        model._move(offset)
+        return model
+
+    def _move(self, offset):
+        """Rewrite the constants for features that are larger by `offset`."""
+        raise NotImplementedError(f"{type(self).__name__} must implement _move")
+
+
 def have_same_offset(first, second):
     """Tell whether two offsets, each an array or None, are the same."""
     if first is None or second is None:

@@ -3,6 +3,7 @@
 import numpy as np
 
 from obtree.core.names import show
+from obtree.data.offset import OffsetModel
 
 # 1: the arrays every form has. 2: an offset of the features as well.
 FORMATS = (1, 2)
@@ -23,7 +24,7 @@ FIELDS = {
 COUNTS = {"n_features": MAX_COUNT, "n_classes": MAX_CLASSES}
 
 
-class NormalForm:
+class NormalForm(OffsetModel):
     """A disjunctive normal tree that has been fitted.
 
     Units are the soft decisions of the tree. Unit ``u`` passes a share of a row on to
@@ -92,7 +93,6 @@ class NormalForm:
             array = np.require(arrays[name], dtype=dtype, requirements=["C", "O"])
             array.flags.writeable = False
             setattr(form, name, array)
-        form._shifted = form.feature_offset = None
         if offset is not None:
             offset = np.require(offset, dtype=np.float64, requirements=["C", "O"])
             offset.flags.writeable = False
@@ -101,34 +101,10 @@ class NormalForm:
     def __init__(self):
         raise TypeError("make forms with NormalForm.from_arrays or form_from_state")
 
-    @property
-    def shifted(self):
-        """The form for features from which `feature_offset` has been subtracted."""
-        return self if self._shifted is None else self._shifted
-
-    def with_offset(self, offset):
-        """Let the form subtract numbers from the features before it looks at them.
-
-        Parameters
-        ----------
-        offset : float64 ndarray of shape (n_features,) or None
-            Takes the place of `feature_offset`; the means of shifted features stay.
-
-        Returns
-        -------
-        NormalForm
-            The form itself when nothing is to be subtracted.
-        """
-        plain = self.shifted
-        if offset is None or not offset.any():
-            return plain
-        form = NormalForm.__new__(NormalForm)
-        vars(form).update(vars(plain))
-        form._shifted = plain
-        form.feature_offset = offset
-        form.mean = plain.mean + offset
-        form.mean.flags.writeable = False
-        return form
+    def _move(self, offset):
+        """Rewrite the constants for features that are larger by `offset`."""
+        self.mean = self.mean + offset
+        self.mean.flags.writeable = False
 
     def __reduce__(self):
         return form_from_state, (form_to_state(self),)

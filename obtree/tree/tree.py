@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.sparse import issparse
 
-from obtree.data.offset import have_same_offset, shift_features, sum_offsets
+from obtree.data.offset import OffsetModel, have_same_offset, shift_features, sum_offsets
 from obtree.tree.path import compute_depths
 
 FIELDS = {
@@ -37,7 +37,7 @@ OPTIONAL_FIELDS = {
 LEAF_FIELDS = ("leaf_ptr", "leaf_feature", "leaf_weight", "leaf_intercept")
 
 
-class Tree:
+class Tree(OffsetModel):
     """A decision tree that has stopped growing.
 
     Node 0 is the root. Node ``i`` sends a row ``x`` to ``children_left[i]`` when ::
@@ -162,7 +162,6 @@ class Tree:
         tree._drop_unused()
         tree.n_outputs = int(tree.value.shape[1])
         tree._predictor = None
-        tree._shifted = None
         offset, tree.feature_offset = tree.feature_offset, None
         return tree.with_offset(offset)
 
@@ -180,35 +179,6 @@ class Tree:
         if self.leaf_feature is not None and not self.leaf_feature.size:
             for name in LEAF_FIELDS:
                 setattr(self, name, None)
-
-    @property
-    def shifted(self):
-        """The tree for features from which `feature_offset` has been subtracted."""
-        return self if self._shifted is None else self._shifted
-
-    def with_offset(self, offset):
-        """Let the tree subtract numbers from the features before it looks at them.
-
-        Parameters
-        ----------
-        offset : float64 ndarray of shape (n_features,) or None
-            Takes the place of `feature_offset`; the numbers for shifted features stay.
-
-        Returns
-        -------
-        Tree
-            The tree itself when nothing is to be subtracted.
-        """
-        plain = self.shifted
-        if offset is None or not offset.any():
-            return plain
-        tree = Tree.__new__(Tree)
-        vars(tree).update(vars(plain))
-        tree._shifted = plain
-        tree._predictor = None
-        tree.feature_offset = offset
-        tree._move(offset)
-        return tree
 
     def shift_to(self, offset):
         """The tree for features from which `offset` has been subtracted.
@@ -228,12 +198,12 @@ class Tree:
         own = 0.0 if self.feature_offset is None else self.feature_offset
         tree = Tree.__new__(Tree)
         vars(tree).update(vars(self.shifted))
-        tree._predictor = None
         tree._move(own - (0.0 if offset is None else offset))
         return tree
 
     def _move(self, offset):
         """Rewrite the constants for features that are larger by `offset`."""
+        self._predictor = None
         added = sum_offsets(offset, self.term_ptr, self.term_feature, self.term_weight)
         if self.term_partner is not None:
             product = np.flatnonzero(self.term_partner >= 0)
