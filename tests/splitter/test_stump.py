@@ -240,7 +240,7 @@ def test_descent_gets_somewhere(seed):
 
 @pytest.mark.parametrize("kind", KINDS)
 @given(seed=SEEDS)
-def test_start_is_shortened_until_rows_pull(kind, seed):
+def test_start_is_shortened_and_stays_the_same_plane(kind, seed):
     _, *_, stump = draw_stump(seed, kind)
     stump.stretch(50.0)
     w, bias = stump.plane
@@ -255,10 +255,6 @@ def test_start_is_shortened_until_rows_pull(kind, seed):
     # The plane is the same one, seen through a bound that is no tighter.
     assert same == pytest.approx(loss)
     assert surrogate >= before - 1e-5 * abs(before)
-    # A row that is on average no further away than it can be pulls, but for rounding.
-    if 0.01 + 1e-3 < share < 1.0 - 1e-3:
-        stump.stretch(0.999)
-        assert np.any(stump.judge()[2] != 0)
 
 
 @pytest.mark.parametrize("kind", KINDS)
