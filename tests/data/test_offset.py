@@ -25,16 +25,20 @@ def round_exactly(number):
     )
 
 
+@pytest.mark.parametrize("far", [False, True])
 @pytest.mark.parametrize("dtype", [np.int64, np.uint64])
 @given(data=st.data())
-def test_wide_integers_are_subtracted_exactly(dtype, data):
+def test_wide_integers_are_subtracted_exactly(dtype, far, data):
+    """Beyond 2**53, where float64 would merge neighbours, and where differences overflow."""
     limits = np.iinfo(dtype)
-    numbers = st.integers(int(limits.min), int(limits.max))
+    middle = data.draw(st.integers(2**53, int(limits.max) - 10_000))
+    if dtype is np.int64 and data.draw(st.booleans()):
+        middle = -middle
+    near = st.integers(middle - 3000, middle + 3000)
+    numbers = st.integers(int(limits.min), int(limits.max)) if far else near
     X = np.array([[data.draw(numbers)] for _ in range(3)], dtype=dtype)
-    near = data.draw(st.integers(-3000, 3000)) + int(X[0, 0])
-    origin = float(data.draw(st.sampled_from([near, data.draw(numbers)])))
-    if not limits.min <= int(origin) <= limits.max:
-        origin = 0.0
+    origin = float(data.draw(near))
+    assert limits.min <= int(origin) <= limits.max
     shifted = shift_features(X, np.array([origin]))
     assert shifted.dtype == np.float32
     expected = [round_exactly(Fraction(int(x)) - Fraction(origin)) for x in X[:, 0]]
