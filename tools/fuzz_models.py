@@ -34,8 +34,8 @@ from fuzzing.mutate_states import mutate_state
 from fuzzing.seeds import make_rows, save_models
 
 from obtree import load_model
-from obtree.optim.normal_form import NormalForm, form_from_state, form_to_state
-from obtree.optim.normal_predict import NormalPredictor
+from obtree.tree.normal_form import NormalForm, form_from_state, form_to_state
+from obtree.tree.normal_predict import NormalPredictor
 from obtree.tree.predict import Predictor
 from obtree.tree.state import tree_from_state, tree_to_state
 

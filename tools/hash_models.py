@@ -33,9 +33,9 @@ from sklearn.datasets import (
 
 import obtree
 from obtree.criterion.registry import CLASSIFICATION, REGRESSION
-from obtree.optim.normal_form import form_to_state
 from obtree.splitter import CO2Splitter, DiscriminantSplitter, OC1Splitter, RandomObliqueSplitter
 from obtree.splitter.registry import available
+from obtree.tree.normal_form import form_to_state
 from obtree.tree.state import tree_to_state
 
 TABLE = Path(__file__).with_name("model_hashes.txt")

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from obtree.core.available import find_available_memory
-from obtree.optim.normal_form import NormalForm
+from obtree.tree.normal_form import NormalForm
 from obtree.tree.tree import FIELDS, OPTIONAL_FIELDS, Tree
 
 #: Part of the memory that may be taken: scratch, and other programs, need some as well.

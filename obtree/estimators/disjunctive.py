@@ -13,7 +13,7 @@ from obtree.estimators.params import (
 from obtree.estimators.task import ClassificationTask
 from obtree.estimators.tree import ObliqueTreeClassifier
 from obtree.optim.disjunctive import DisjunctiveOptimiser
-from obtree.optim.normal_predict import NormalPredictor
+from obtree.tree.normal_predict import NormalPredictor
 
 
 class BaseDisjunctive(ClassificationTask):

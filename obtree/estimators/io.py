@@ -36,7 +36,7 @@ from obtree.estimators.saved_params import decode_params, encode_params
 from obtree.estimators.tao import TAOTreeClassifier, TAOTreeRegressor
 from obtree.estimators.tao_forest import TAOForestClassifier, TAOForestRegressor
 from obtree.estimators.tree import ObliqueTreeClassifier, ObliqueTreeRegressor
-from obtree.optim.normal_form import form_from_state, form_to_state
+from obtree.tree.normal_form import form_from_state, form_to_state
 from obtree.tree.state import tree_from_state, tree_to_state
 from obtree.tree.tree import OPTIONAL_FIELDS
 

@@ -17,19 +17,18 @@ from obtree.core.memory cimport Workspace
 from obtree.core.random cimport RandState, bounded, seed_state
 from obtree.core.types cimport idx_t, row_t
 from obtree.optim.base cimport Optimiser, Problem
-from obtree.optim.soft_walk cimport (
+from obtree.optim.soft_walk cimport measure_loss, walk_backwards
+from obtree.tree.normal_predict cimport (
     FormView,
     Tape,
-    measure_loss,
     standardise_row,
     take_tape,
-    walk_backwards,
     walk_forwards,
 )
 
 from obtree.core.names import show
-from obtree.optim.normal_form import NormalForm
 from obtree.optim.normal_start import convert_tree, measure_columns
+from obtree.tree.normal_form import NormalForm
 
 cdef enum:
     LANES = 8                     # rows of weights are padded to a multiple

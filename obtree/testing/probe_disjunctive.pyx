@@ -8,14 +8,13 @@ from libc.string cimport memset
 from obtree.core.dispatch cimport kernels
 from obtree.core.memory cimport Workspace
 from obtree.core.types cimport idx_t
-from obtree.optim.soft_walk cimport (
+from obtree.optim.soft_walk cimport measure_loss, walk_backwards
+from obtree.tree.normal_predict cimport (
     FormView,
     Tape,
-    measure_loss,
     read_class,
     standardise_row,
     take_tape,
-    walk_backwards,
     walk_forwards,
 )
 

@@ -29,9 +29,9 @@ from obtree import (
     tao_path,
 )
 from obtree.data.precision import find_offset
-from obtree.optim.normal_form import FIELDS
 from obtree.testing.growth import hash_trees
 from obtree.testing.reference import route_rows
+from obtree.tree.normal_form import FIELDS
 from obtree.tree.tree import Tree
 
 START = {"time": 1_700_000_000, "identifier": 10**12, "beyond float64": 2**60}

@@ -1,5 +1,11 @@
 """Prediction with disjunctive normal forms.
 
+Seyedhosseini and Tasdizen (2015), equations 4 and 5. The units at the same distance from the
+roots of all classes are taken together. A branch that less than REACH_FLOOR of the row reaches
+is not followed, so that time goes with the leaves that matter and not with the size of the
+tree. Products stay in the range of float32 without logarithms: what reaches the leaves of a
+tree adds up to at most 1, and g is kept at most 1 - 1e-6.
+
 Rows are read in blocks and go through every form in turn; a row adds up what the forms say in
 their order, so the number of threads changes nothing.
 """
@@ -9,18 +15,10 @@ import numpy as np
 from libc.stdint cimport int32_t
 from libc.string cimport memcpy, memset
 
-from obtree.core.dispatch cimport OBTREE_FLOAT_ROWS
+from obtree.core.dispatch cimport OBTREE_FLOAT_ROWS, kernels
 from obtree.core.memory cimport Workspace
 from obtree.core.team cimport choose_threads, run_items, should_stop
 from obtree.core.types cimport X_t, idx_t
-from obtree.optim.soft_walk cimport (
-    FormView,
-    Tape,
-    read_class,
-    standardise_row,
-    take_tape,
-    walk_forwards,
-)
 from obtree.tree.rows cimport RowView, Rows, clear_block, load_block, open_rows, prepare_block
 
 from obtree.core.names import unknown_name
@@ -34,6 +32,96 @@ COMBINE = ("average", "vote")
 
 # Nanoseconds, roughly, that a row takes in a form besides one for each weight.
 cdef double UNIT_WORK = 100.0
+
+cdef float REACH_FLOOR = 1e-3
+cdef float REACH_CEILING = 0.999999
+cdef double CELL_LIMIT = 1e30
+
+
+cdef int take_tape(Tape* tape, idx_t n_units, idx_t n_roots, idx_t n_classes,
+                   Workspace workspace) except -1:
+    """Take memory for the walks of rows through forms of up to this size."""
+    # `arrive` writes one place beyond what counts.
+    cdef idx_t n_leaves = 2 * n_units + n_roots + 1
+    tape.unit = <int32_t*>workspace.take(n_units + 1, sizeof(int32_t))
+    tape.parent = <int32_t*>workspace.take(n_units + 1, sizeof(int32_t))
+    tape.reach = <float*>workspace.take(n_units + 1, sizeof(float))
+    tape.score = <float*>workspace.take(n_units, sizeof(float))
+    tape.below = <float*>workspace.take(n_units, sizeof(float))
+    tape.above = <float*>workspace.take(n_units, sizeof(float))
+    tape.pull = <float*>workspace.take(2 * n_units, sizeof(float))
+    tape.leaf_class = <int32_t*>workspace.take(n_leaves, sizeof(int32_t))
+    tape.leaf_parent = <int32_t*>workspace.take(n_leaves, sizeof(int32_t))
+    tape.leaf_reach = <float*>workspace.take(n_leaves, sizeof(float))
+    tape.rest = <float*>workspace.take(n_classes, sizeof(float))
+    return 0
+
+
+cdef void standardise_row(const X_t* x, const FormView* form, float* out) noexcept nogil:
+    """out[j] = (x[j] - mean[j]) * scale[j], 0 where x is missing; then 1 and zeros."""
+    cdef idx_t j
+    cdef double z
+    for j in range(form.n_features):
+        z = (<double>x[j] - form.mean[j]) * form.scale[j]
+        z = min(max(z, -CELL_LIMIT), CELL_LIMIT)
+        out[j] = <float>z if x[j] == x[j] else <float>0.0
+    out[form.n_features] = 1.0
+    for j in range(form.n_features + 1, form.stride):
+        out[j] = 0.0
+
+
+cdef inline void arrive(int32_t code, float reach, int32_t parent, Tape* tape, idx_t* n_units,
+                        idx_t* n_leaves) noexcept nogil:
+    """Let a share of the row arrive at a unit or a leaf.
+
+    Which of them, or neither, nobody can foresee: everything is written down, and what does
+    not count is overwritten by the next.
+    """
+    cdef idx_t k = n_units[0], m = n_leaves[0]
+    cdef bint counts = reach >= REACH_FLOOR
+    tape.unit[k] = code
+    tape.parent[k] = parent
+    tape.reach[k] = reach
+    tape.leaf_class[m] = LEAF_CODE - code
+    tape.leaf_parent[m] = parent
+    tape.leaf_reach[m] = reach
+    n_units[0] = k + (counts & (code >= 0))
+    n_leaves[0] = m + (counts & (code <= LEAF_CODE))
+
+
+cdef void walk_forwards(const FormView* form, const float* x, Tape* tape) noexcept nogil:
+    """Send a standardised row down all trees of a form."""
+    cdef idx_t start = 0, end, k, n = 0, n_leaves = 0
+    cdef int32_t unit
+    for k in range(form.n_roots):
+        arrive(form.root[k], 1.0, -1, tape, &n, &n_leaves)
+    while start < n:
+        end = n
+        kernels().dot_units(form.weight, form.stride, tape.unit + start, end - start, x,
+                            tape.score + start)
+        kernels().soften_scores(tape.score + start, end - start, tape.below + start,
+                                tape.above + start)
+        for k in range(start, end):
+            unit = tape.unit[k]
+            arrive(form.left[unit], tape.reach[k] * tape.below[k], <int32_t>(2 * k), tape, &n,
+                   &n_leaves)
+            arrive(form.right[unit], tape.reach[k] * tape.above[k], <int32_t>(2 * k + 1), tape,
+                   &n, &n_leaves)
+        start = end
+    tape.n = n
+    tape.n_leaves = n_leaves
+    for k in range(form.n_classes):
+        tape.rest[k] = 1.0
+    for k in range(n_leaves):
+        tape.leaf_reach[k] = min(tape.leaf_reach[k], REACH_CEILING)
+        tape.rest[tape.leaf_class[k]] *= <float>1.0 - tape.leaf_reach[k]
+
+
+cdef double read_class(const FormView* form, const Tape* tape, idx_t k) noexcept nogil:
+    """The value h of class k."""
+    if form.complement and k == 0:
+        return tape.rest[1]
+    return 1.0 - <double>tape.rest[k]
 
 
 cdef class NormalPredictor:

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from obtree import DisjunctiveTreeClassifier
-from obtree.optim.normal_form import FIELDS, NormalForm, form_from_state, form_to_state
-from obtree.optim.normal_predict import NormalPredictor
+from obtree.tree.normal_form import FIELDS, NormalForm, form_from_state, form_to_state
+from obtree.tree.normal_predict import NormalPredictor
 
 
 @pytest.fixture(scope="module")
@@ -33,6 +33,13 @@ def test_round_trip(fitted):
         form.weight[0, 0] = 1.0
     with pytest.raises(TypeError, match="from_arrays"):
         NormalForm()
+
+
+def test_pickles_of_older_versions(fitted):
+    form, _ = fitted
+    old = pickle.dumps(form, protocol=0).replace(b"obtree.tree.normal", b"obtree.optim.normal")
+    assert b"obtree.optim.normal_form" in old
+    np.testing.assert_array_equal(pickle.loads(old).weight, form.weight)
 
 
 def test_offsets(fitted):
