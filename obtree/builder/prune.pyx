@@ -17,7 +17,8 @@ from libc.stdint cimport int32_t, int64_t
 from obtree.core.types cimport idx_t
 
 from obtree.tree.path import find_parents
-from obtree.tree.tree import Tree
+from obtree.tree.select import select_nodes
+from obtree.tree.tree import FIELDS, OPTIONAL_FIELDS, Tree
 
 
 def prune_tree(tree, ccp_alpha):
@@ -184,58 +185,11 @@ def cut_branches(tree, collapsed):
         is_cut |= is_cut[ancestor]
         ancestor = ancestor[ancestor]
     kept = np.flatnonzero(~is_cut)
-    number = np.cumsum(~is_cut) - 1
-    is_leaf = (tree.children_left[kept] < 0) | collapsed[kept]
-    term_ptr, terms = keep_ranges(tree.term_ptr, kept, ~is_leaf)
-    optional = {}
-    for name in ("term_partner", "term_share"):
-        if getattr(tree, name) is not None:
-            optional[name] = getattr(tree, name)[terms]
-    if tree.lower_threshold is not None:
-        optional["lower_threshold"] = np.where(is_leaf, -np.inf, tree.lower_threshold[kept])
-    if tree.has_linear_leaves:
-        # What has become a leaf is a constant one; the leaves that were there keep their models.
-        optional["leaf_ptr"], models = keep_ranges(tree.leaf_ptr, kept, ~collapsed[kept])
-        for name in ("leaf_feature", "leaf_weight"):
-            optional[name] = getattr(tree, name)[models]
-        optional["leaf_intercept"] = tree.leaf_intercept[kept]
-    return Tree.from_arrays(
-        n_features=tree.n_features,
-        n_classes=tree.n_classes,
-        children_left=np.where(is_leaf, -1, number[tree.children_left[kept]]),
-        children_right=np.where(is_leaf, -1, number[tree.children_right[kept]]),
-        threshold=np.where(is_leaf, 0.0, tree.threshold[kept]),
-        term_ptr=term_ptr,
-        term_feature=tree.term_feature[terms],
-        term_weight=tree.term_weight[terms],
-        missing_go_left=np.where(is_leaf, 0, tree.missing_go_left[kept]),
-        impurity=tree.impurity[kept],
-        n_node_samples=tree.n_node_samples[kept],
-        weighted_n_node_samples=tree.weighted_n_node_samples[kept],
-        value=tree.value[kept],
-        feature_offset=offset,
-        **optional,
+    # What has become a leaf is a constant one; the leaves that were there keep their models.
+    left, right = (
+        np.where(collapsed[kept], -1, children[kept])
+        for children in (tree.children_left, tree.children_right)
     )
-
-
-def keep_ranges(ptr, kept, has_terms):
-    """Ranges of terms that remain when only some nodes do.
-
-    Parameters
-    ----------
-    ptr : int64 ndarray of shape (n_nodes + 1,)
-    kept : ndarray of shape (n_kept,)
-        Nodes that remain, ascending.
-    has_terms : bool ndarray of shape (n_kept,)
-        Which of them keep their terms.
-
-    Returns
-    -------
-    ptr : int64 ndarray of shape (n_kept + 1,)
-    terms : int64 ndarray
-        The terms that remain, in order: where each range starts, plus 0, 1, ... within it.
-    """
-    n_terms = np.where(has_terms, np.diff(ptr)[kept], 0)
-    new_ptr = np.concatenate([[0], np.cumsum(n_terms)])
-    shift = ptr[kept] - new_ptr[:len(kept)]
-    return new_ptr, np.repeat(shift, n_terms) + np.arange(n_terms.sum())
+    arrays = {name: getattr(tree, name) for name in (*FIELDS, *OPTIONAL_FIELDS)}
+    arrays["feature_offset"] = offset
+    return Tree.from_arrays(n_features=tree.n_features, **select_nodes(arrays, kept, left, right))

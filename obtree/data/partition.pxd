@@ -1,11 +1,11 @@
 # SampleIndex: the permuted row numbers of one tree; a node is a range of it.
 
-from libc.stdint cimport int64_t, uint32_t
+from libc.stdint cimport int32_t, int64_t, uint32_t
 
 from obtree.core.memory cimport Workspace
 from obtree.core.types cimport idx_t, row_t, w_t
 from obtree.data.dataset cimport DataView
-from obtree.data.hyperplane cimport Hyperplane
+from obtree.data.hyperplane cimport Hyperplane, goes_left
 
 
 cdef class SampleIndex:
@@ -29,3 +29,31 @@ cdef class SampleIndex:
                               row_t* rows, idx_t n) noexcept nogil
     cdef idx_t _split_by_plane(self, const Hyperplane* plane, row_t* rows,
                                idx_t n) noexcept nogil
+
+
+cdef inline idx_t swap_left(const Hyperplane* plane, double* projection, row_t* rows,
+                            int32_t* place, idx_t n) noexcept nogil:
+    """Put the rows that go left in front, for those who need no order; returns how many.
+
+    Parameters
+    ----------
+    projection : IN (n,), left as garbage
+    rows, place : IN OUT (n,), moved together
+    """
+    cdef idx_t low = 0, high = n
+    cdef row_t row
+    cdef int32_t at
+    # rows[:low] go left, rows[high:] go right
+    while low < high:
+        if goes_left(plane, projection[low]):
+            low += 1
+            continue
+        high -= 1
+        row = rows[low]
+        rows[low] = rows[high]
+        rows[high] = row
+        at = place[low]
+        place[low] = place[high]
+        place[high] = at
+        projection[low] = projection[high]
+    return low

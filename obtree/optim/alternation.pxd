@@ -17,9 +17,6 @@ cdef class Worker:
     cdef NodeFit node_fit
     cdef LeafScratch scratch
 
-    cdef int process(self, Alternation state, node_t node, uint64_t stream, bint moves,
-                     bint settles) except -1 nogil
-
 
 cdef class Alternation:
     cdef Problem problem
@@ -53,19 +50,14 @@ cdef class Alternation:
     cdef double* gain
     # Whether a leaf below a node has the label (n_nodes * n_classes); NULL if not asked for.
     cdef uint8_t* labels
-    cdef idx_t* n_care                # (n_nodes) rows that cared in the last sweep
-    cdef uint8_t* moved               # (n_nodes) whether the plane moved in it
 
     cdef int enter(self, const volatile int* stop) except -1
-    cdef void _scale_plane(self, node_t node) noexcept nogil
     cdef void divide_rows(self, node_t node) noexcept nogil
-    cdef void _collect_labels(self) noexcept nogil
+    cdef void collect_labels(self) noexcept nogil
     cdef void _route(self, node_t node, idx_t first, idx_t last, const uint8_t* labels,
                      int32_t* leaf) noexcept nogil
     cdef idx_t reduce_node(self, node_t node, LeafScratch scratch) noexcept nogil
     cdef int try_plane(self, node_t node, NodeFit fit) except -1 nogil
     cdef void _move_rows(self, node_t node) noexcept nogil
-    cdef int _run_level(self, idx_t level, uint64_t stream, bint moves, bint settles) except -1
-    cdef int run_sweep(self, uint64_t iteration) except -1
     cdef double measure(self) noexcept nogil
     cdef double validate(self) noexcept nogil

@@ -1,4 +1,4 @@
-"""One tree under alternating optimisation: reduced problems, and sweeps over the levels.
+"""One tree under alternating optimisation: its rows, its leaves and the reduced problems.
 
 Every row knows the leaf that it reaches and what it costs there. At a decision node the own
 side of a row is therefore known, and only the other one has to be asked: the *reduced problem*
@@ -8,15 +8,15 @@ down the other side if no leaf there has its class.
 
 import numpy as np
 
-from libc.math cimport INFINITY, fabs, frexp, ldexp
+from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, uint8_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from obtree.core.memory cimport Workspace
 from obtree.core.random cimport RandState, seed_state
-from obtree.core.team cimport SYNCHRONISED_WORK, choose_threads, run_items
 from obtree.core.types cimport X_t, idx_t, node_t, row_t
 from obtree.data.hyperplane cimport Hyperplane, goes_left
+from obtree.data.partition cimport swap_left
 from obtree.data.project cimport project_rows
 from obtree.optim.base cimport Problem
 from obtree.optim.leaf_fit cimport fit_leaf
@@ -26,8 +26,6 @@ from obtree.optim.node_fit cimport NodeFit
 from obtree.optim.sides cimport find_sides, is_dense, lay_out
 from obtree.optim.units cimport Units
 
-from obtree.optim.node_fit import MAX_NEWTON_FEATURES
-
 cdef enum:
     NODE_EPOCHS = 4           # passes over the rows that care, in small steps
     LEAF_EPOCHS = 2
@@ -35,70 +33,10 @@ cdef enum:
 
 cdef double NODE_RATE = 0.03  # of small steps
 cdef double LEAF_RATE = 0.01
-# Nanoseconds for each row that moves and each of its features, or pairs of them; roughly, to
-# choose the number of threads.
-cdef double ROW_WORK = 2.0
-
-
-cdef struct Level:
-    # The nodes of one level, and what is to be done with them.
-    void* state               # the Alternation, borrowed
-    idx_t first               # position of the first in the order of nodes
-    uint64_t stream
-    bint moves
-    bint settles
-    volatile int failed
-
-
-cdef void process_node(void* context, idx_t item, idx_t member, void* team) noexcept nogil:
-    process_item(<Level*>context, item, member)
-
-
-cdef void process_item(Level* level, idx_t item, idx_t member) noexcept with gil:
-    """Process a node, or record that there was no memory: it is raised once, after the level."""
-    cdef Alternation state = <Alternation>level.state
-    cdef Worker worker = <Worker>state.worker[member]
-    cdef node_t node = state.tree.order[level.first + item]
-    try:
-        with nogil:
-            worker.process(state, node, level.stream + <uint64_t>node, level.moves, level.settles)
-    except MemoryError:
-        level.failed = 1
 
 
 cdef class Worker:
-
-    cdef int process(self, Alternation state, node_t node, uint64_t stream, bint moves,
-                     bint settles) except -1 nogil:
-        """Fit a node, the others held fixed, and hand its rows to its children.
-
-        Planes are fitted if it `moves`; rows are handed down, and leaves fitted, if it `settles`.
-        """
-        cdef RandState rng
-        cdef idx_t start = state.start[node]
-        cdef idx_t n = state.end[node] - start
-        cdef idx_t n_care, p
-        if state.stop[0]:
-            return 0
-        seed_state(&rng, state.seed, stream)
-        if state.tree.left[node] < 0:
-            if settles:
-                fit_leaf(state.leaves, node, state.rows + start, n, state.other_cost + start,
-                         &rng, self.scratch)
-                for p in range(start, start + n):
-                    state.cost[state.rows[p]] = state.other_cost[p]
-            return 0
-        if moves:
-            n_care = state.reduce_node(node, self.scratch)
-            state.n_care[node] = n_care
-            state.moved[node] = False
-            if n_care > 0 and self.node_fit.fit(&state.tree.plane[node], state.rows + start, n,
-                                                state.care + start, state.gain + start, n_care,
-                                                &rng):
-                state.try_plane(node, self.node_fit)
-        if settles:
-            state.divide_rows(node)
-        return 0
+    """What one thread needs for itself."""
 
 
 cdef class Alternation:
@@ -162,10 +100,6 @@ cdef class Alternation:
         self.other_cost = <double*>memory.take(n, sizeof(double))
         self.care = <row_t*>memory.take(n, sizeof(row_t))
         self.gain = <double*>memory.take(n, sizeof(double))
-        self.n_care = <idx_t*>memory.take(n_nodes, sizeof(idx_t))
-        self.moved = <uint8_t*>memory.take(n_nodes, 1)
-        memset(self.n_care, 0, n_nodes * sizeof(idx_t))
-        memset(self.moved, 0, n_nodes)
         self.labels = NULL
         if problem.n_classes > 0 and not linear:
             self.labels = <uint8_t*>memory.take(n_nodes * problem.n_classes, 1)
@@ -208,44 +142,17 @@ cdef class Alternation:
                     continue
                 for p in range(start, start + n):
                     self.list_place[p] = <int32_t>p
-                self._scale_plane(node)
-                k = self.tree.divide(node, self.rows + start, self.list_place + start, n,
-                                     self.projection + start)
+                self.tree.scale_plane(node, self.rows + start, n, self.sureness,
+                                      self.projection + start)
+                self.tree.project(node, self.rows + start, n, self.projection + start)
+                k = swap_left(&self.tree.plane[node], self.projection + start,
+                              self.rows + start, self.list_place + start, n)
                 self.start[self.tree.left[node]] = start
                 self.end[self.tree.left[node]] = self.start[self.tree.right[node]] = start + k
                 self.end[self.tree.right[node]] = start + n
                 self.leaves.inherit(self.tree.left[node], node)
                 self.leaves.inherit(self.tree.right[node], node)
         return 0
-
-    cdef void _scale_plane(self, node_t node) noexcept nogil:
-        """Bring rows to a given mean distance from the plane, in units of its weights.
-
-        The size of the weights says how sure a logistic regression is; that of a tree grown in
-        another way says nothing. Powers of two leave every row where it is.
-        """
-        cdef Hyperplane* plane = &self.tree.plane[node]
-        cdef idx_t p, k, start = self.start[node], end = self.end[node]
-        cdef double total = 0.0, weight = 0.0, factor, penalty = 0.0
-        cdef int exponent = 0
-        self.tree.project(node, self.rows + start, end - start, self.projection + start)
-        for p in range(start, end):
-            if self.projection[p] == self.projection[p]:
-                total += self.problem.weight[self.rows[p]] * fabs(self.projection[p]
-                                                                  - plane.threshold)
-                weight += self.problem.weight[self.rows[p]]
-        if total > 0.0 and total < INFINITY:
-            frexp(weight / total, &exponent)
-            exponent = min(max(exponent + self.sureness, -500), 500)
-        factor = ldexp(1.0, exponent)
-        plane.threshold *= factor
-        for k in range(plane.n_terms):
-            plane.weight[k] *= factor
-            if self.units.scale[plane.feature[k]] > 0.0:
-                penalty += fabs(plane.weight[k]) / self.units.scale[plane.feature[k]]
-        self.tree.penalty[node] = penalty
-        if self.tree.layout[node].weight != NULL:
-            lay_out(self.units, plane, &self.tree.layout[node])
 
     def list_leaves(self):
         """The leaf of every row, nodes being numbered as in the moving tree."""
@@ -334,8 +241,7 @@ cdef class Alternation:
             return 0
         # No row of the node lacks one of the features; others follow the heavier part.
         fit.plane.missing_left = balance > 0.0
-        self.tree.set_plane(node, &fit.plane, fit.penalty)
-        self.moved[node] = True
+        self.tree.move_plane(node, &fit.plane, fit.penalty)
         self._move_rows(node)
         return 0
 
@@ -370,24 +276,21 @@ cdef class Alternation:
 
     cdef void divide_rows(self, node_t node) noexcept nogil:
         """Put the rows of the left child in front and hand both parts down."""
-        cdef idx_t low = self.start[node], high = self.end[node]
-        cdef node_t right = self.tree.right[node]
-        cdef row_t row
-        self.start[self.tree.left[node]] = low
-        self.end[right] = high
-        while low < high:
-            row = self.rows[low]
-            if self.leaf[row] < right:
-                low += 1
-                continue
-            high -= 1
-            self.rows[low] = self.rows[high]
-            self.rows[high] = row
-        self.end[self.tree.left[node]] = self.start[right] = low
+        cdef idx_t start = self.start[node], end = self.end[node], p
+        cdef node_t left = self.tree.left[node], right = self.tree.right[node]
+        cdef double threshold = self.tree.plane[node].threshold
+        # The sides are known: no need to project.
+        for p in range(start, end):
+            self.projection[p] = threshold if self.leaf[self.rows[p]] < right else INFINITY
+        p = start + swap_left(&self.tree.plane[node], self.projection + start, self.rows + start,
+                              self.list_place + start, end - start)
+        self.start[left] = start
+        self.end[left] = self.start[right] = p
+        self.end[right] = end
 
     # ---- all nodes ----------------------------------------------------------------------
 
-    cdef void _collect_labels(self) noexcept nogil:
+    cdef void collect_labels(self) noexcept nogil:
         """Which classes the leaves below each node name."""
         cdef idx_t i, k, n_classes = self.problem.n_classes
         cdef uint8_t* line
@@ -402,46 +305,6 @@ cdef class Alternation:
             for k in range(n_classes):
                 line[k] = (self.labels[self.tree.left[i] * n_classes + k]
                            | self.labels[self.tree.right[i] * n_classes + k])
-
-    cdef int run_sweep(self, uint64_t iteration) except -1:
-        """Fit every node once, level after level; the nodes of a level in parallel.
-
-        Upwards a plane is fitted to branches that already make the best of their rows, which
-        matters while planes are random. Downwards rows are sent to other branches before these
-        are fitted to them.
-        """
-        cdef idx_t level, k, n_levels = self.tree.n_levels
-        cdef uint64_t stream = (iteration + 1) * <uint64_t>self.tree.n_nodes
-        self._collect_labels()
-        if self.upwards:
-            for k in range(n_levels):
-                self._run_level(n_levels - 1 - k, stream, True, False)
-        for level in range(n_levels):
-            self._run_level(level, stream, not self.upwards, True)
-        return 0
-
-    cdef int _run_level(self, idx_t level, uint64_t stream, bint moves, bint settles) except -1:
-        """Process the nodes of a level."""
-        cdef Level here
-        cdef idx_t n_features = self.problem.n_features
-        cdef double work = ROW_WORK * self.problem.n_train
-        here.state = <void*>self
-        here.first = self.tree.level_start[level]
-        here.stream = stream
-        here.moves = moves
-        here.settles = settles
-        here.failed = 0
-        if moves or self.leaves.linear:
-            # Steps, or Newton's equations where features are few.
-            work *= n_features
-            if n_features <= MAX_NEWTON_FEATURES:
-                work *= 1.0 + 0.25 * n_features
-        with nogil:
-            run_items(process_node, &here, self.tree.level_start[level + 1] - here.first,
-                      choose_threads(work, self.n_threads, SYNCHRONISED_WORK), self.stop)
-        if here.failed:
-            raise MemoryError("no room for the scratch of a node")
-        return 0
 
     cdef double measure(self) noexcept nogil:
         """The objective: costs of the rows, and the penalties."""

@@ -14,7 +14,7 @@ import numbers
 import numpy as np
 
 from libc.math cimport INFINITY, fabs, sqrt
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
+from libc.stdint cimport int32_t, int64_t, uint32_t
 from libc.string cimport memcpy, memset
 
 from obtree.core.memory cimport Workspace
@@ -23,6 +23,7 @@ from obtree.core.types cimport feature_t, idx_t, node_t, w_t
 from obtree.data.hyperplane cimport Hyperplane
 from obtree.optim.base cimport Optimiser, Problem
 from obtree.optim.dense_tree cimport DenseTree, link_parents, renew_leaves, take_tree
+from obtree.optim.editable_tree cimport EditableTree
 from obtree.optim.joint_descent cimport JointDescent, StepRule, Targets
 from obtree.optim.unit_rows cimport UnitRows, constant_cell
 
@@ -165,8 +166,10 @@ cdef class NonGreedyOptimiser(Optimiser):
     cdef object optimise(self, object tree, uint32_t seed, int n_threads):
         cdef Workspace workspace = Workspace()
         cdef double[::1] objective = np.full(self.n_epochs + 1, np.nan)
+        cdef EditableTree editable
         cdef idx_t n_done
-        planes = self._load_tree(tree, workspace)
+        editable = EditableTree(self.problem, tree)
+        number = self._load_tree(tree, editable, workspace)
         self._descent = JointDescent()
         self._descent.bind(&self._tree, self._rows, &self._targets,
                            min(self.batch_size, self.problem.n_train), workspace)
@@ -179,8 +182,8 @@ cdef class NonGreedyOptimiser(Optimiser):
         n_done = self._run(seed, objective)
         if self.stop[0]:
             return None
-        arrays = self._write_planes(tree, planes)
-        nodes, _ = finish_nodes(self.problem, arrays, bool(self.prune_inactive))
+        self._write_planes(editable, number)
+        nodes, _ = finish_nodes(editable, bool(self.prune_inactive))
         self.n_inactive[seed] = self._count_inactive(nodes)
         return (Tree.from_arrays(n_features=self.problem.n_features, **nodes),
                 np.asarray(objective)[:n_done + 1])
@@ -270,19 +273,18 @@ cdef class NonGreedyOptimiser(Optimiser):
             loss = self._descent.judge(start, end)
         return loss
 
-    cdef object _load_tree(self, object tree, Workspace workspace):
-        """Fill the dense tree; returns the number that each node has there."""
+    cdef object _load_tree(self, object tree, EditableTree editable, Workspace workspace):
+        """Fill the dense tree; returns the number that each editable node has there."""
         cdef const node_t[::1] left = tree.children_left
         cdef const node_t[::1] right = tree.children_right
         cdef const double[::1] threshold = tree.threshold
         cdef const int64_t[::1] ptr = tree.term_ptr
         cdef const feature_t[::1] feature = tree.term_feature
         cdef const w_t[::1] weight = tree.term_weight
-        cdef const uint8_t[::1] missing = tree.missing_go_left
+        cdef const int64_t[::1] editable_id = np.argsort(editable.origin)
         cdef node_t[::1] number = np.empty(len(left), dtype=np.int32)
         cdef UnitRows rows = self._rows
         cdef DenseTree* dense = &self._tree
-        cdef Hyperplane* plane
         cdef node_t n_splits = 0, n_leaves = 0
         cdef idx_t node, k, place, n_nodes = left.shape[0]
         cdef double offset, norm
@@ -316,69 +318,43 @@ cdef class NonGreedyOptimiser(Optimiser):
             for k in range(rows.stride):
                 norm += <double>w[k] * w[k]
             if fixed or not 0.0 < norm < INFINITY:
-                plane = <Hyperplane*>workspace.take(1, sizeof(Hyperplane))
-                plane.n_terms = ptr[node + 1] - ptr[node]
-                plane.feature = <feature_t*>&feature[ptr[node]]
-                plane.weight = <w_t*>&weight[ptr[node]]
-                plane.partner = NULL
-                plane.threshold = threshold[node]
-                plane.lower = -INFINITY
-                plane.missing_left = missing[node]
-                dense.fixed[number[node]] = plane
+                dense.fixed[number[node]] = &editable.plane[editable_id[node]]
                 memset(w, 0, rows.stride * sizeof(float))
                 continue
             norm = sqrt(self.nu / norm)
             for k in range(rows.stride):
                 w[k] *= <float>norm
         link_parents(dense)
-        return number
+        return np.asarray(number)[editable.origin]
 
-    cdef object _write_planes(self, object tree, const node_t[::1] number):
-        """The best planes in the features' own units, as arrays of nodes."""
+    cdef int _write_planes(self, EditableTree editable, const node_t[::1] number) except -1:
+        """Give the nodes the best planes, in the features' own units."""
         cdef UnitRows rows = self._rows
-        cdef const node_t[::1] left = tree.children_left
-        cdef const int64_t[::1] old_ptr = tree.term_ptr
-        cdef idx_t n_nodes = left.shape[0], node, k, n = 0
+        cdef feature_t[::1] feature = np.empty(rows.n_used + 1, dtype=np.int32)
+        cdef w_t[::1] weight = np.empty(rows.n_used + 1)
+        cdef Hyperplane plane
         cdef const float* w
-        lengths = np.diff(tree.term_ptr)
-        for node in range(n_nodes):
-            if number[node] >= 0 and self._tree.fixed[number[node]] == NULL:
-                lengths[node] = rows.n_used
-        size = int(lengths.sum())
-        cdef double[::1] threshold = np.array(tree.threshold)
-        cdef int64_t[::1] ptr = np.zeros(n_nodes + 1, dtype=np.int64)
-        cdef feature_t[::1] feature = np.empty(size, dtype=np.int32)
-        cdef w_t[::1] weight = np.empty(size)
-        for node in range(n_nodes):
-            ptr[node] = n
-            if number[node] < 0:
-                continue
-            if self._tree.fixed[number[node]] != NULL:
-                for k in range(old_ptr[node], old_ptr[node + 1]):
-                    feature[n] = tree.term_feature[k]
-                    weight[n] = tree.term_weight[k]
-                    n += 1
+        cdef node_t node
+        cdef idx_t k
+        plane.feature = &feature[0]
+        plane.weight = &weight[0]
+        for node in range(<node_t>editable.n_nodes):
+            if number[node] < 0 or self._tree.fixed[number[node]] != NULL:
                 continue
             w = self._best + number[node] * rows.stride
-            threshold[node] = -<double>w[rows.n_used] * constant_cell()
+            plane.n_terms = 0
+            plane.threshold = -<double>w[rows.n_used] * constant_cell()
+            plane.missing_left = editable.plane[node].missing_left
             for k in range(rows.n_used):
-                if w[k] == 0 and (k < rows.n_used - 1 or n > ptr[node]):
+                if w[k] == 0 and (k < rows.n_used - 1 or plane.n_terms > 0):
                     continue
-                feature[n] = rows.used[k]
-                weight[n] = <double>w[k] * rows.scale[k]
-                threshold[node] += weight[n] * (<double>rows.origin[rows.used[k]]
-                                                + rows.mean[rows.used[k]])
-                n += 1
-        ptr[n_nodes] = n
-        return {
-            "children_left": tree.children_left,
-            "children_right": tree.children_right,
-            "threshold": np.asarray(threshold),
-            "term_ptr": np.asarray(ptr),
-            "term_feature": np.asarray(feature)[:n],
-            "term_weight": np.asarray(weight)[:n],
-            "missing_go_left": tree.missing_go_left,
-        }
+                feature[plane.n_terms] = rows.used[k]
+                weight[plane.n_terms] = <double>w[k] * rows.scale[k]
+                plane.threshold += weight[plane.n_terms] * (
+                    <double>rows.origin[rows.used[k]] + rows.mean[rows.used[k]])
+                plane.n_terms += 1
+            editable.set_plane(node, &plane)
+        return 0
 
 
 cdef void _shuffle(int32_t* order, idx_t n, RandState* rng) noexcept nogil:

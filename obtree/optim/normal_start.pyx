@@ -9,11 +9,14 @@ ask for: ``steepness`` / (their standard deviation along the plane's normal), at
 
 import numpy as np
 
+from libc.math cimport sqrt
 from libc.stdint cimport int64_t, uint8_t
 
-from obtree.core.types cimport X_t, feature_t, idx_t, node_t, w_t
-from obtree.data.hyperplane cimport project_row
+from obtree.core.types cimport X_t, feature_t, idx_t, node_t, row_t, w_t
+from obtree.data.hyperplane cimport Hyperplane
+from obtree.data.project cimport project_rows
 from obtree.optim.base cimport Problem
+from obtree.optim.editable_tree cimport Descent, EditableTree
 
 CELL_LIMIT = 1e30
 
@@ -79,46 +82,47 @@ def measure_nodes(Problem problem, tree, weights, thresholds):
     spread : float64 ndarray of shape (n_nodes,)
         0 where fewer than two rows with all features came by.
     """
-    cdef const node_t[::1] left = tree.children_left
-    cdef const node_t[::1] right = tree.children_right
-    cdef const double[::1] threshold = tree.threshold
+    cdef EditableTree editable = EditableTree(problem, tree)
+    cdef Descent descent = Descent(editable)
+    cdef const int64_t[::1] origin = editable.origin
     cdef const int64_t[::1] term_ptr = tree.term_ptr
-    cdef const feature_t[::1] feature = tree.term_feature
-    cdef const w_t[::1] weight = tree.term_weight
-    cdef const uint8_t[::1] missing_left = tree.missing_go_left
-    cdef const double[::1] scaled = weights
     cdef const double[::1] offset = thresholds
-    cdef idx_t n_nodes = left.shape[0], i
-    cdef double[::1] total = np.zeros(n_nodes)
-    cdef double[::1] sums = np.zeros(n_nodes)
-    cdef double[::1] squares = np.zeros(n_nodes)
-    cdef const X_t* row
+    # Copies: a plane's pointers are not const. One place more, so that there is a first.
+    cdef feature_t[::1] feature = np.append(tree.term_feature, np.int32(0))
+    cdef w_t[::1] scaled = np.append(weights, 0.0)
+    cdef double[::1] distances = np.empty(problem.n_train)
+    cdef double[::1] spread = np.zeros(tree.node_count)
+    cdef Hyperplane plane
+    cdef row_t* rows
     cdef node_t node
-    cdef int64_t first
-    cdef idx_t n_terms
-    cdef double projection, distance
+    cdef idx_t n, p
+    cdef double total, sums, squares, distance
+    cdef w_t weight
+    plane.partner = NULL
     with nogil:
-        for i in range(problem.n_train):
-            row = problem.x + i * problem.n_features
-            node = 0
-            while left[node] >= 0:
-                first = term_ptr[node]
-                n_terms = term_ptr[node + 1] - first
-                projection = project_row(&feature[first], &weight[first], n_terms, row, 1)
-                if projection != projection:
-                    node = left[node] if missing_left[node] else right[node]
+        for node in range(<node_t>editable.n_nodes):
+            if editable.left[node] < 0:
+                continue
+            rows = descent.index.rows + descent.start[node]
+            n = descent.end[node] - descent.start[node]
+            plane.n_terms = term_ptr[origin[node] + 1] - term_ptr[origin[node]]
+            plane.feature = &feature[term_ptr[origin[node]]]
+            plane.weight = &scaled[term_ptr[origin[node]]]
+            project_rows(&problem.view, &plane, rows, n, &distances[0])
+            total = sums = squares = 0.0
+            for p in range(n):
+                if distances[p] != distances[p]:
                     continue
-                distance = project_row(&feature[first], &scaled[first], n_terms, row, 1)
-                distance -= offset[node]
-                total[node] += problem.weight[i]
-                sums[node] += problem.weight[i] * distance
-                squares[node] += problem.weight[i] * distance * distance
-                node = left[node] if projection <= threshold[node] else right[node]
-        for i in range(n_nodes):
-            if total[i] > 0.0:
-                sums[i] /= total[i]
-                squares[i] = max(squares[i] / total[i] - sums[i] * sums[i], 0.0)
-    return np.sqrt(np.asarray(squares))
+                weight = problem.weight[rows[p]]
+                distance = distances[p] - offset[origin[node]]
+                total += weight
+                sums += weight * distance
+                squares += weight * distance * distance
+            if total > 0.0:
+                sums /= total
+                spread[origin[node]] = sqrt(max(squares / total - sums * sums, 0.0))
+            descent.split(node)
+    return np.asarray(spread)
 
 
 def convert_tree(Problem problem, tree, *, steepness, max_steepness, shared_weights, mean, scale):

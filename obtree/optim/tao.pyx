@@ -21,9 +21,12 @@ import numpy as np
 from libc.math cimport INFINITY
 from libc.stdint cimport uint32_t, uint64_t
 
-from obtree.core.types cimport idx_t
-from obtree.optim.alternation cimport Alternation
+from obtree.core.random cimport RandState, seed_state
+from obtree.core.team cimport SYNCHRONISED_WORK, choose_threads, run_items
+from obtree.core.types cimport idx_t, node_t
+from obtree.optim.alternation cimport Alternation, Worker
 from obtree.optim.base cimport Optimiser, Problem
+from obtree.optim.leaf_fit cimport fit_leaf
 from obtree.optim.units cimport Units
 
 from obtree.core.names import show, unknown_name
@@ -34,12 +37,117 @@ from obtree.tree.tree import Tree
 
 LEAVES = ("constant", "linear")
 
+# Nanoseconds for each row that moves and each of its features, or pairs of them; roughly, to
+# choose the number of threads.
+cdef double ROW_WORK = 2.0
+
 
 def _check_number(name, value):
     if not isinstance(value, numbers.Real) or isinstance(value, bool):
         raise TypeError(f"{name} must be a number, got {show(value)}")
     if not 0.0 <= value < float("inf"):
         raise ValueError(f"{name} must be finite and not negative, got {show(value)}")
+
+
+cdef int process(Alternation state, Worker worker, node_t node, uint64_t stream, bint moves,
+                 bint settles) except -1 nogil:
+    """Fit a node, the others held fixed, and hand its rows to its children.
+
+    Planes are fitted if it `moves`; rows are handed down, and leaves fitted, if it `settles`.
+    """
+    cdef RandState rng
+    cdef idx_t start = state.start[node]
+    cdef idx_t n = state.end[node] - start
+    cdef idx_t n_care, p
+    if state.stop[0]:
+        return 0
+    seed_state(&rng, state.seed, stream)
+    if state.tree.left[node] < 0:
+        if settles:
+            fit_leaf(state.leaves, node, state.rows + start, n, state.other_cost + start,
+                     &rng, worker.scratch)
+            for p in range(start, start + n):
+                state.cost[state.rows[p]] = state.other_cost[p]
+        return 0
+    if moves:
+        n_care = state.reduce_node(node, worker.scratch)
+        if n_care > 0 and worker.node_fit.fit(
+            &state.tree.plane[node], state.rows + start, n, state.care + start,
+            state.gain + start, n_care, &rng
+        ):
+            state.try_plane(node, worker.node_fit)
+    if settles:
+        state.divide_rows(node)
+    return 0
+
+
+cdef struct Level:
+    # The nodes of one level, and what is to be done with them.
+    void* state               # the Alternation, borrowed
+    idx_t first               # position of the first in the order of nodes
+    uint64_t stream
+    bint moves
+    bint settles
+    volatile int failed
+
+
+cdef void process_node(void* context, idx_t item, idx_t member, void* team) noexcept nogil:
+    process_item(<Level*>context, item, member)
+
+
+cdef void process_item(Level* level, idx_t item, idx_t member) noexcept with gil:
+    """Process a node, or record that there was no memory: it is raised once, after the level."""
+    cdef Alternation state = <Alternation>level.state
+    cdef Worker worker = <Worker>state.worker[member]
+    cdef node_t node = state.tree.order[level.first + item]
+    try:
+        with nogil:
+            process(state, worker, node, level.stream + <uint64_t>node, level.moves, level.settles)
+    except MemoryError:
+        level.failed = 1
+
+
+cdef int run_level(Alternation state, idx_t level, uint64_t stream, bint moves,
+                   bint settles) except -1:
+    """Process the nodes of a level."""
+    cdef Level here
+    cdef idx_t n_features = state.problem.n_features
+    cdef double work = ROW_WORK * state.problem.n_train
+    here.state = <void*>state
+    here.first = state.tree.level_start[level]
+    here.stream = stream
+    here.moves = moves
+    here.settles = settles
+    here.failed = 0
+    if moves or state.leaves.linear:
+        # Steps, or Newton's equations where features are few.
+        work *= n_features
+        if n_features <= MAX_NEWTON_FEATURES:
+            work *= 1.0 + 0.25 * n_features
+    with nogil:
+        run_items(process_node, &here, state.tree.level_start[level + 1] - here.first,
+                  choose_threads(work, state.n_threads, SYNCHRONISED_WORK), state.stop)
+    if here.failed:
+        raise MemoryError("no room for the scratch of a node")
+    return 0
+
+
+cdef int run_sweep(Alternation state, uint64_t iteration) except -1:
+    """Fit every node once, level after level; the nodes of a level in parallel.
+
+    Upwards a plane is fitted to branches that already make the best of their rows, which
+    matters while planes are random. Downwards rows are sent to other branches before these
+    are fitted to them.
+    """
+    cdef idx_t level, k, n_levels = state.tree.n_levels
+    cdef uint64_t stream = (iteration + 1) * <uint64_t>state.tree.n_nodes
+    state.collect_labels()
+    if state.upwards:
+        for k in range(n_levels):
+            run_level(state, n_levels - 1 - k, stream, True, False)
+    for level in range(n_levels):
+        run_level(state, level, stream, not state.upwards, True)
+    return 0
 
 
 cdef class TAO(Optimiser):
@@ -143,7 +251,7 @@ cdef class TAO(Optimiser):
             lowest = state.validate()
             best = self._collect(state)
         for iteration in range(self.n_iter):
-            state.run_sweep(<uint64_t>iteration)
+            run_sweep(state, <uint64_t>iteration)
             if self.stop[0]:
                 return None
             before = after
@@ -165,34 +273,5 @@ cdef class TAO(Optimiser):
     cdef object _collect(self, Alternation state):
         """The tree as it is now, dead branches dropped."""
         leaf = None if self.problem.has_missing else state.list_leaves()
-        nodes, origin = finish_nodes(self.problem, state.tree.to_arrays(), leaf=leaf)
-        models = state.leaves.to_arrays()
-        if models and len(models["leaf_feature"]):
-            nodes |= choose_leaf_models(models, origin)
+        nodes, _ = finish_nodes(state.tree, leaf=leaf, models=state.leaves.to_arrays())
         return Tree.from_arrays(n_features=self.problem.n_features, **nodes)
-
-
-def choose_leaf_models(models, nodes):
-    """Linear models of some nodes, in the order of these nodes.
-
-    Parameters
-    ----------
-    models : dict of str to ndarray
-        ``leaf_ptr``, ``leaf_feature``, ``leaf_weight``, ``leaf_intercept``.
-    nodes : ndarray of int
-        Positions in ``models``.
-
-    Returns
-    -------
-    models : dict of str to ndarray
-    """
-    lengths = np.diff(models["leaf_ptr"])[nodes]
-    pointer = np.concatenate([[0], np.cumsum(lengths)])
-    shift = models["leaf_ptr"][nodes] - pointer[:len(nodes)]
-    terms = np.repeat(shift, lengths) + np.arange(lengths.sum())
-    return {
-        "leaf_ptr": pointer,
-        "leaf_feature": models["leaf_feature"][terms],
-        "leaf_weight": models["leaf_weight"][terms],
-        "leaf_intercept": models["leaf_intercept"][nodes],
-    }

@@ -37,7 +37,7 @@ def reduce_problem(Problem problem, tree, node_t node, bint linear=False):
     cdef idx_t start, n, k
     state.enter(&NEVER)
     start = state.start[node]
-    state._collect_labels()
+    state.collect_labels()
     n = state.reduce_node(node, worker.scratch)
     rows = np.array([state.care[start + k] for k in range(n)], dtype=np.int64)
     gain = np.array([state.gain[start + k] for k in range(n)])

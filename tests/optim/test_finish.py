@@ -5,18 +5,9 @@ import pytest
 
 from obtree import ObliqueTreeClassifier, ObliqueTreeRegressor
 from obtree.optim.base import Problem
+from obtree.optim.editable_tree import EditableTree
 from obtree.optim.finish import finish_nodes
-from obtree.tree.tree import Tree
-
-PLANES = (
-    "children_left",
-    "children_right",
-    "threshold",
-    "term_ptr",
-    "term_feature",
-    "term_weight",
-    "missing_go_left",
-)
+from obtree.tree.tree import FIELDS, Tree
 
 
 def make_rows(missing=False):
@@ -29,9 +20,11 @@ def make_rows(missing=False):
     return X, y, rng.integers(1, 4, 300).astype(float)
 
 
-def take_planes(tree):
-    """What an optimiser hands over."""
-    return {name: getattr(tree, name) for name in PLANES}
+def finish_tree(problem, tree, **options):
+    """Measure a tree; its new nodes, and the nodes of the given tree that they were."""
+    editable = EditableTree(problem, tree)
+    nodes, kept = finish_nodes(editable, **options)
+    return nodes, editable.origin[kept]
 
 
 @pytest.mark.parametrize("missing", [False, True])
@@ -40,7 +33,7 @@ def test_a_grown_tree_is_measured_as_it_was_grown(splitter, missing):
     X, y, weight = make_rows(missing)
     tree = ObliqueTreeClassifier(splitter=splitter, random_state=0).fit(X, y, weight).tree_
     problem = Problem(X, y[:, None], weight, 3)
-    nodes, origin = finish_nodes(problem, take_planes(tree))
+    nodes, origin = finish_tree(problem, tree)
     assert len(origin) == tree.node_count
     for name in ("threshold", "missing_go_left", "n_node_samples"):
         np.testing.assert_array_equal(nodes[name], getattr(tree, name)[origin])
@@ -50,7 +43,7 @@ def test_a_grown_tree_is_measured_as_it_was_grown(splitter, missing):
     np.testing.assert_array_equal(origin[finished.apply(X)], tree.apply(X))
     if not missing:
         leaf = finished.apply(X).astype(np.int32)
-        again, _ = finish_nodes(problem, take_planes(finished), leaf=leaf)
+        again, _ = finish_tree(problem, finished, leaf=leaf)
         for name, found in again.items():
             np.testing.assert_array_equal(found, nodes[name])
     importances = finished.compute_feature_importances()
@@ -61,7 +54,7 @@ def test_numbers_of_several_outputs():
     X, _, weight = make_rows()
     Y = np.stack([X[:, 0] + 5, X[:, 1] * X[:, 2]], axis=1).astype(np.float64)
     tree = ObliqueTreeRegressor(max_depth=4, random_state=0).fit(X, Y, weight).tree_
-    nodes, origin = finish_nodes(Problem(X, Y, weight), take_planes(tree))
+    nodes, origin = finish_tree(Problem(X, Y, weight), tree)
     np.testing.assert_allclose(nodes["value"], tree.value[origin], atol=1e-12)
     np.testing.assert_allclose(nodes["impurity"], tree.impurity[origin], atol=1e-12)
     np.testing.assert_array_equal(nodes["n_classes"], [1, 1])
@@ -70,14 +63,14 @@ def test_numbers_of_several_outputs():
 def test_dead_branches_are_dropped():
     X, y, _ = make_rows()
     tree = ObliqueTreeClassifier(max_depth=3, random_state=0).fit(X, y).tree_
-    planes = take_planes(tree)
-    planes["threshold"] = planes["threshold"].copy()
-    planes["threshold"][0] = 1e6  # everybody goes left
+    arrays = {name: getattr(tree, name) for name in FIELDS}
+    arrays["threshold"] = np.r_[1e6, tree.threshold[1:]]  # everybody goes left
+    moved = Tree.from_arrays(n_features=6, **arrays)
     problem = Problem(X, y[:, None], None, 3)
-    nodes, origin = finish_nodes(problem, planes)
+    nodes, origin = finish_tree(problem, moved)
     assert origin[0] == tree.children_left[0]
     assert nodes["n_node_samples"].min() > 0
-    kept, kept_origin = finish_nodes(problem, planes, drop_dead=False)
+    kept, kept_origin = finish_tree(problem, moved, drop_dead=False)
     assert len(kept_origin) == tree.node_count
     empty = kept["n_node_samples"] == 0
     assert empty.any()
@@ -91,7 +84,7 @@ def test_rows_for_early_stopping_are_not_counted():
     X, y, _ = make_rows()
     tree = ObliqueTreeClassifier(max_depth=3, random_state=0).fit(X[:200], y[:200]).tree_
     problem = Problem(X, y[:, None], None, 3, n_train=200)
-    nodes, origin = finish_nodes(problem, take_planes(tree))
+    nodes, origin = finish_tree(problem, tree)
     np.testing.assert_array_equal(nodes["n_node_samples"], tree.n_node_samples[origin])
 
 

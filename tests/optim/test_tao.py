@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from obtree import ObliqueTreeClassifier, ObliqueTreeRegressor
 from obtree.forest.refine import refine_trees
 from obtree.optim.base import Problem
-from obtree.optim.moving_tree import order_depth_first
+from obtree.optim.editable_tree import order_depth_first
 from obtree.optim.tao import TAO
 from obtree.testing.probe_tao import reduce_problem
 
