@@ -24,11 +24,12 @@ PACKAGE = "obtree"
 ALLOWED = {
     "core": set(),
     "data": {"core"},
-    "criterion": {"core", "data"},
-    "splitter": {"core", "data", "criterion"},
-    "tree": {"core", "data.hyperplane", "data.offset"},
-    "builder": {"core", "data", "criterion", "splitter", "tree"},
-    "optim": {"core", "data", "criterion", "tree"},
+    "linear": {"core", "data"},
+    "criterion": {"core", "data", "linear"},
+    "splitter": {"core", "data", "linear", "criterion"},
+    "tree": {"core", "data.hyperplane", "data.offset", "linear.loss"},
+    "builder": {"core", "data", "linear", "criterion", "splitter", "tree"},
+    "optim": {"core", "data", "linear", "criterion", "tree"},
 }
 ALLOWED["forest"] = {*ALLOWED, "builder", "optim"}
 ALLOWED["estimators"] = {*ALLOWED}

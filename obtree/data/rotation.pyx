@@ -44,7 +44,7 @@ cdef class GroupRotation:
         self.axis = <double*>workspace.take(n_features * self.group_size, sizeof(double))
         self.mean = <double*>workspace.take(n_features, sizeof(double))
         self.scale = <double*>workspace.take(n_features, sizeof(double))
-        take_scatter(&self.scatter, self.group_size, workspace)
+        take_scatter(&self.scatter, self.group_size, 0, workspace)
         self.vectors = <double*>workspace.take(self.group_size * self.group_size, sizeof(double))
         self.block = <X_t*>workspace.take(BLOCK * self.group_size, sizeof(X_t))
         self.chosen = <int32_t*>workspace.take(n_classes, sizeof(int32_t))
@@ -133,7 +133,7 @@ cdef class GroupRotation:
             copy_rows(self.view, given.rows + first, n_here, member, m, self.block)
             for p in range(n_here):
                 if not by_class or self.chosen[given.classes[first + p]]:
-                    add_row(s, self.block + p * m, given.weight[given.rows[first + p]], 0.0)
+                    add_row(s, self.block + p * m, given.weight[given.rows[first + p]], NULL)
             first += BLOCK
         if s.weight > 0.0:
             centre_scatter(s)

@@ -10,21 +10,25 @@ from obtree.core.types cimport X_t, idx_t
 
 cdef struct Scatter:
     idx_t n_terms             # features
+    idx_t n_targets
     double weight             # sum of the weights
-    double total              # sum of the weighted targets
+    double* total             # (n_targets) sums of w t
     double* origin            # (n_terms)
     double* mean              # (n_terms) sums of w z, with z = x - origin
     double* gram              # (n_terms * n_terms) sums of w z z^T, by rows
-    double* cross             # (n_terms) sums of (w t) z
+    double* cross             # (n_targets * n_terms) sums of (w t) z
     double* z                 # (n_terms) scratch
 
 
-cdef inline int take_scatter(Scatter* s, idx_t max_terms, Workspace workspace) except -1:
-    """Make room for so many features."""
+cdef inline int take_scatter(Scatter* s, idx_t max_terms, idx_t n_targets,
+                             Workspace workspace) except -1:
+    """Make room for so many features and targets, if any."""
+    s.n_targets = n_targets
+    s.total = <double*>workspace.take(n_targets, sizeof(double))
     s.origin = <double*>workspace.take(max_terms, sizeof(double))
     s.mean = <double*>workspace.take(max_terms, sizeof(double))
     s.gram = <double*>workspace.take(max_terms * max_terms, sizeof(double))
-    s.cross = <double*>workspace.take(max_terms, sizeof(double))
+    s.cross = <double*>workspace.take(n_targets * max_terms, sizeof(double))
     s.z = <double*>workspace.take(max_terms, sizeof(double))
     return 0
 
@@ -33,40 +37,53 @@ cdef inline void clear_scatter(Scatter* s) noexcept nogil:
     """Forget all rows, keep features and origin."""
     cdef idx_t a
     s.weight = 0.0
-    s.total = 0.0
+    for a in range(s.n_targets):
+        s.total[a] = 0.0
+    for a in range(s.n_targets * s.n_terms):
+        s.cross[a] = 0.0
     for a in range(s.n_terms):
         s.mean[a] = 0.0
-        s.cross[a] = 0.0
     for a in range(s.n_terms * s.n_terms):
         s.gram[a] = 0.0
 
 
-cdef inline void add_row(Scatter* s, const X_t* x, double w, double wt) noexcept nogil:
-    """Add a row (IN x, n_terms values) of weight w and weighted target wt."""
+cdef inline void add_row(Scatter* s, const X_t* x, double w, const double* wt) noexcept nogil:
+    """Add a row (IN x, n_terms values) of weight w and weighted targets (IN wt, n_targets)."""
     cdef idx_t n_terms = s.n_terms
     cdef idx_t a, b
     cdef double wz
     cdef double* line
     s.weight += w
-    s.total += wt
     for a in range(n_terms):
         s.z[a] = <double>x[a] - s.origin[a]
     for a in range(n_terms):
         wz = w * s.z[a]
         s.mean[a] += wz
-        s.cross[a] += wt * s.z[a]
         line = s.gram + a * n_terms
         for b in range(a + 1):
             line[b] += wz * s.z[b]
+    for b in range(s.n_targets):
+        s.total[b] += wt[b]
+        line = s.cross + b * n_terms
+        for a in range(n_terms):
+            line[a] += wt[b] * s.z[a]
 
 
-cdef inline void centre_scatter(Scatter* s) noexcept nogil:
-    """Take all sums about the mean: mean becomes the mean of z, the lower half of gram the
-    scatter, cross the sums of (w t - mean (w t)) z."""
+cdef inline void centre_gram(Scatter* s) noexcept nogil:
+    """Take sums of features about the mean: mean becomes the mean of z, the lower half of gram
+    the scatter."""
     cdef idx_t a, b
     for a in range(s.n_terms):
         s.mean[a] /= s.weight
-        s.cross[a] -= s.total * s.mean[a]
     for a in range(s.n_terms):
         for b in range(a + 1):
             s.gram[a * s.n_terms + b] -= s.weight * s.mean[a] * s.mean[b]
+
+
+cdef inline void centre_scatter(Scatter* s) noexcept nogil:
+    """Take all sums about the mean: also cross, which becomes sums of (w t - mean (w t)) z."""
+    cdef idx_t a, k
+    centre_gram(s)
+    for k in range(s.n_targets):
+        for a in range(s.n_terms):
+            s.cross[k * s.n_terms + a] -= s.total[k] * s.mean[a]

@@ -1,7 +1,7 @@
 """Linear models for the leaves of grown trees.
 
 A tree is grown, and pruned, with constant leaves; then each leaf gets a model of its own,
-fitted to the rows of the tree's bag that reach it (optim/leaf_model.pyx). Each thread has one
+fitted to the rows of the tree's bag that reach it (linear/leaf_solver.pyx). Each thread has one
 worker with scratch of its own. The bag follows from the tree's seed, so nothing but the seeds
 has to be kept from growing.
 """
@@ -18,7 +18,7 @@ from obtree.core.team cimport REGION_WORK, choose_threads
 from obtree.core.types cimport X_t, idx_t, w_t
 from obtree.forest.bootstrap cimport Bag
 from obtree.forest.job cimport Job, Worker
-from obtree.optim.leaf_model cimport LeafSolver
+from obtree.linear.leaf_solver cimport LeafSolver
 from obtree.tree.rows cimport Rows, clear_block, load_block, open_rows, prepare_block
 
 from obtree.core.threads import call_detached
@@ -425,7 +425,7 @@ def fit_leaves(trees, X, y, n_classes=None, *, l2, seeds, sample_weight=None, n_
     n_classes : int64 ndarray of shape (n_outputs,), optional
         None for regression.
     l2 : float
-        Penalty, see `obtree.optim.leaf_model`.
+        Penalty, see `obtree.linear.leaf_solver`.
     seeds, sample_weight, n_bootstrap, balance_subsample
         As they were for `grow_trees`: they make up the rows of each tree.
     n_threads : int, default=1

@@ -15,7 +15,7 @@ from obtree.core.dispatch cimport Kernels
 from obtree.core.memory cimport Workspace
 from obtree.core.types cimport X_t, idx_t, node_t
 from obtree.data.hyperplane cimport Hyperplane, goes_left, project_plane
-from obtree.optim.loss cimport squared_loss
+from obtree.linear.loss cimport squared_loss
 
 cdef struct DenseTree:
     idx_t n_splits

@@ -7,7 +7,7 @@ from obtree.core.dispatch cimport kernels
 from obtree.core.memory cimport Workspace
 from obtree.core.types cimport idx_t, node_t
 from obtree.data.hyperplane cimport Hyperplane
-from obtree.optim.loss cimport tabulate_log_loss
+from obtree.linear.loss cimport tabulate_log_loss
 
 
 cdef int take_tree(DenseTree* tree, Workspace workspace, idx_t n_leaves, idx_t stride,

@@ -6,77 +6,61 @@ on the cross-entropy of the softmax of the scores under an l1 penalty, or on the
 under a ridge penalty.
 """
 
-from libc.math cimport exp, fabs, log, sqrt
+from libc.math cimport fabs, log
 from libc.stdint cimport int32_t
 from libc.string cimport memcpy, memset
 
-from obtree.core.cholesky cimport factor_cholesky, solve_cholesky
 from obtree.core.dispatch cimport kernels
 from obtree.core.memory cimport free_block, grow_block
 from obtree.core.random cimport RandState, bounded
 from obtree.core.types cimport idx_t, node_t, row_t
+from obtree.data.scatter cimport Scatter, add_row, centre_gram, clear_scatter
+from obtree.linear.adagrad cimport AdaGrad, average_steps, begin_descent, note_bias, step_weights
+from obtree.linear.loss cimport exponentiate
+from obtree.linear.ridge cimport solve_ridge
 from obtree.optim.leaves cimport LEAF_BATCH, Leaves, LeafScratch
 
 cdef float ABSENT = -1e4      # score of a class that the leaf does not hold
 
 
-cdef bint solve_ridge(Leaves leaves, const row_t* rows, idx_t n, LeafScratch scratch,
-                      double* penalty) noexcept nogil:
+cdef bint fit_by_ridge(Leaves leaves, const row_t* rows, idx_t n, LeafScratch scratch,
+                       double* penalty) noexcept nogil:
     """The ridge regression of the leaf's rows, into scratch.model; its penalty."""
+    cdef Scatter* s = &scratch.scatter
     cdef idx_t n_terms = leaves.units.complete.n, stride = leaves.units.complete.stride
     cdef idx_t n_outputs = leaves.n_values
-    cdef idx_t start = 0, here, p, a, b, k
-    cdef double* gram = scratch.gram
-    cdef double* mean = scratch.mean
+    cdef idx_t start = 0, here, p, a, k
     cdef double* line
-    cdef const float* z
-    cdef double w, wz, target, weight = 0.0, bias
+    cdef double w, bias
     if n_terms == 0:
         return False
-    memset(gram, 0, n_terms * n_terms * sizeof(double))
-    memset(scratch.cross, 0, n_outputs * n_terms * sizeof(double))
-    memset(mean, 0, (n_terms + n_outputs) * sizeof(double))
+    clear_scatter(s)
     while start < n:
         here = min(<idx_t>LEAF_BATCH, n - start)
         leaves.units.lift(&leaves.units.complete, rows + start, here, scratch.z)
         for p in range(here):
-            z = scratch.z + p * stride
             w = leaves.problem.weight[rows[start + p]]
-            weight += w
-            for a in range(n_terms):
-                wz = w * <double>z[a]
-                mean[a] += wz
-                line = gram + a * n_terms
-                for b in range(a + 1):
-                    line[b] += wz * <double>z[b]
             for k in range(n_outputs):
-                target = w * (leaves.problem.targets[rows[start + p] * n_outputs + k]
-                              - leaves.centre[k]) / leaves.size
-                mean[n_terms + k] += target
-                line = scratch.cross + k * n_terms
-                for a in range(n_terms):
-                    line[a] += target * <double>z[a]
+                scratch.target[k] = w * (leaves.problem.targets[rows[start + p] * n_outputs + k]
+                                         - leaves.centre[k]) / leaves.size
+            add_row(s, scratch.z + p * stride, w, scratch.target)
         start += here
-    for a in range(n_terms + n_outputs):
-        mean[a] /= weight
-    for a in range(n_terms):
-        for b in range(a + 1):
-            gram[a * n_terms + b] -= weight * mean[a] * mean[b]
-        # A ridge of zero may meet rows that span less than the space.
-        gram[a * n_terms + a] += leaves.ridge + 1e-9 * weight
-    if not factor_cholesky(gram, n_terms):
+    centre_gram(s)
+    for k in range(n_outputs):
+        s.total[k] /= s.weight
+        for a in range(n_terms):
+            s.cross[k * n_terms + a] -= s.weight * s.mean[a] * s.total[k]
+    # A ridge of zero may meet rows that span less than the space.
+    if not solve_ridge(s.gram, n_terms, leaves.ridge + 1e-9 * s.weight, s.cross, n_outputs):
         return False
     penalty[0] = 0.0
     memset(scratch.model, 0, n_outputs * (stride + 1) * sizeof(float))
     for k in range(n_outputs):
-        line = scratch.cross + k * n_terms
-        for a in range(n_terms):
-            line[a] -= weight * mean[a] * mean[n_terms + k]
-        solve_cholesky(gram, n_terms, line)
-        bias = mean[n_terms + k]
+        line = s.cross + k * n_terms
+        bias = s.total[k]
         for a in range(n_terms):
             scratch.model[k * stride + a] = <float>line[a]
-            bias -= line[a] * mean[a]
+            bias -= line[a] * s.mean[a]
             penalty[0] += leaves.ridge * line[a] * line[a]
         scratch.model[n_outputs * stride + k] = <float>bias
     return True
@@ -112,107 +96,92 @@ cdef idx_t _start_model(Leaves leaves, node_t leaf, LeafScratch scratch) noexcep
     return n_present
 
 
+cdef void find_factors(Leaves leaves, const row_t* rows, idx_t here, idx_t n_present,
+                       double unit, LeafScratch scratch) noexcept nogil:
+    """What each row's gradient with respect to each score is, from scratch.score.
+
+    `unit` is the weight that counts as one. OUT scratch.factor.
+    """
+    cdef idx_t n_values = leaves.n_values
+    cdef idx_t p, i
+    cdef float* score = scratch.score
+    cdef float top
+    cdef double slope, total = 1.0
+    cdef row_t row
+    for p in range(here):
+        row = rows[p]
+        if leaves.problem.n_classes > 0:
+            total = exponentiate(score + p, n_present, LEAF_BATCH, &top)
+        for i in range(n_present):
+            if leaves.problem.n_classes > 0:
+                slope = score[i * LEAF_BATCH + p] / total
+                if scratch.present[i] == leaves.problem.codes[row]:
+                    slope -= 1.0
+            else:
+                slope = 2.0 * (score[i * LEAF_BATCH + p] - (
+                    leaves.problem.targets[row * n_values + i] - leaves.centre[i]
+                ) / leaves.size)
+            scratch.factor[i * LEAF_BATCH + p] = <float>(
+                slope * leaves.problem.weight[row] / (unit * here))
+
+
 cdef bint fit_by_steps(Leaves leaves, node_t leaf, row_t* rows, idx_t n, RandState* rng,
                        LeafScratch scratch, double* penalty) noexcept nogil:
     """A few epochs of small steps, into scratch.model; the penalty of the result.
 
     IN OUT rows (n), put in another order.
     """
+    cdef AdaGrad* steps = &scratch.steps
     cdef idx_t n_values = leaves.n_values, stride = leaves.units.complete.stride
     cdef bint is_class = leaves.problem.n_classes > 0
-    cdef idx_t size = min(<idx_t>LEAF_BATCH, max(<idx_t>8, n // 8))
-    cdef idx_t n_batches = (n + size - 1) // size
-    cdef idx_t average_from = leaves.n_epochs * n_batches // 2
     cdef idx_t n_present = _start_model(leaves, leaf, scratch)
-    cdef idx_t _epoch, b, p, i, k, start, here, swap, n_steps = 0, n_averaged = 0
+    cdef idx_t _epoch, b, p, i, k, start, here, swap
     cdef float* bias = scratch.model + n_values * stride
-    cdef float* weights
-    cdef float* score = scratch.score
     cdef int32_t at[LEAF_BATCH]
     cdef row_t row
-    cdef float top
-    cdef double weight = 0.0, slope, total
-    cdef float shrink = 0.0, decay = 0.0
+    cdef double weight = 0.0, slope
     if n_present < 2 and is_class:
         return False
     for p in range(n):
         weight += leaves.problem.weight[rows[p]]
-    if is_class:
-        shrink = <float>(leaves.l1 / weight)
-    else:
-        decay = <float>(2.0 * leaves.ridge / weight)
+    begin_descent(steps, n_values, stride, n, leaves.n_epochs)
+    steps.rate = leaves.rate
+    steps.shrink = <float>(leaves.l1 / weight) if is_class else <float>0.0
+    steps.decay = <float>0.0 if is_class else <float>(2.0 * leaves.ridge / weight)
     weight /= n
     for p in range(LEAF_BATCH):
         at[p] = <int32_t>p
-    memset(scratch.squares, 0, n_values * stride * sizeof(float))
-    memset(scratch.total, 0, n_values * stride * sizeof(float))
-    for k in range(n_values):
-        scratch.bias_squares[k] = scratch.bias_total[k] = 0.0
     for _epoch in range(leaves.n_epochs):
         for p in range(n - 1, 0, -1):
             swap = bounded(rng, p + 1)
             row = rows[p]
             rows[p] = rows[swap]
             rows[swap] = row
-        for b in range(n_batches):
-            start = b * n // n_batches
-            here = (b + 1) * n // n_batches - start
+        for b in range(steps.n_batches):
+            start = b * n // steps.n_batches
+            here = (b + 1) * n // steps.n_batches - start
             leaves.units.lift(&leaves.units.complete, rows + start, here, scratch.z)
             for i in range(n_present):
                 k = scratch.present[i]
                 kernels().dot_rows(scratch.z, stride, here, scratch.model + k * stride,
-                                   score + i * LEAF_BATCH)
+                                   scratch.score + i * LEAF_BATCH)
                 for p in range(here):
-                    score[i * LEAF_BATCH + p] += bias[k]
-            for p in range(here):
-                row = rows[start + p]
-                if is_class:
-                    top = score[p]
-                    for i in range(1, n_present):
-                        top = max(top, score[i * LEAF_BATCH + p])
-                    total = 0.0
-                    for i in range(n_present):
-                        score[i * LEAF_BATCH + p] = <float>exp(score[i * LEAF_BATCH + p] - top)
-                        total += score[i * LEAF_BATCH + p]
-                    for i in range(n_present):
-                        slope = score[i * LEAF_BATCH + p] / total
-                        if scratch.present[i] == leaves.problem.codes[row]:
-                            slope -= 1.0
-                        scratch.factor[i * LEAF_BATCH + p] = <float>(
-                            slope * leaves.problem.weight[row] / (weight * here))
-                else:
-                    for k in range(n_values):
-                        slope = 2.0 * (score[k * LEAF_BATCH + p] - (
-                            leaves.problem.targets[row * n_values + k] - leaves.centre[k]
-                        ) / leaves.size)
-                        scratch.factor[k * LEAF_BATCH + p] = <float>(
-                            slope * leaves.problem.weight[row] / (weight * here))
-            if n_steps == average_from:
-                memset(scratch.total, 0, n_values * stride * sizeof(float))
+                    scratch.score[i * LEAF_BATCH + p] += bias[k]
+            find_factors(leaves, rows + start, here, n_present, weight, scratch)
             for i in range(n_present):
                 k = scratch.present[i]
                 kernels().add_rows(scratch.z, stride, at, scratch.factor + i * LEAF_BATCH, here,
                                    scratch.gradient)
-                kernels().proximal_step(scratch.model + k * stride, scratch.squares + k * stride,
-                                        scratch.total + k * stride, scratch.gradient, stride,
-                                        <float>leaves.rate, shrink, decay)
                 slope = 0.0
                 for p in range(here):
                     slope += scratch.factor[i * LEAF_BATCH + p]
-                scratch.bias_squares[k] += slope * slope
-                if scratch.bias_squares[k] > 0.0:
-                    bias[k] -= <float>(leaves.rate * slope / sqrt(scratch.bias_squares[k]))
-                if n_steps >= average_from:
-                    scratch.bias_total[k] += bias[k]
-            n_averaged += n_steps >= average_from
-            n_steps += 1
+                bias[k] -= <float>step_weights(steps, k, scratch.model + k * stride,
+                                               scratch.gradient, slope)
+                note_bias(steps, k, bias[k])
+            steps.n_steps += 1
     for i in range(n_present):
         k = scratch.present[i]
-        weights = scratch.model + k * stride
-        for p in range(stride):
-            if weights[p] != 0.0:
-                weights[p] = scratch.total[k * stride + p] / <float>n_averaged
-        bias[k] = <float>(scratch.bias_total[k] / n_averaged)
+        bias[k] = <float>average_steps(steps, k, scratch.model + k * stride)
     penalty[0] = 0.0
     for p in range(n_values * stride):
         if is_class:
@@ -239,7 +208,7 @@ cdef int _fit_linear(Leaves leaves, node_t leaf, row_t* rows, idx_t n, double* l
         for p in range(n):
             before += lost[p]
     if leaves.by_ridge:
-        found = solve_ridge(leaves, rows, n, scratch, &penalty)
+        found = fit_by_ridge(leaves, rows, n, scratch, &penalty)
     else:
         found = fit_by_steps(leaves, leaf, rows, n, rng, scratch, &penalty)
     if found:

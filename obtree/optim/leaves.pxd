@@ -4,11 +4,13 @@ from libc.stdint cimport int32_t
 
 from obtree.core.memory cimport Workspace
 from obtree.core.types cimport idx_t, node_t, row_t
+from obtree.data.scatter cimport Scatter
+from obtree.linear.adagrad cimport BATCH, AdaGrad
 from obtree.optim.base cimport Problem
 from obtree.optim.units cimport Units
 
 cdef enum:
-    LEAF_BATCH = 64           # rows lifted at a time
+    LEAF_BATCH = BATCH        # rows lifted at a time
 
 
 cdef class LeafScratch:
@@ -20,17 +22,13 @@ cdef class LeafScratch:
     cdef double* lost                 # (BATCH)
     # A linear model under way.
     cdef float* model                 # (n_values * stride) weights, then n_values biases
-    cdef float* squares               # (n_values * stride)
-    cdef float* total                 # (n_values * stride)
+    cdef AdaGrad steps
     cdef float* gradient              # (stride)
     cdef float* factor                # (n_values * BATCH)
     cdef int32_t* present             # (n_values) classes that the leaf holds
-    cdef double* bias_squares         # (n_values)
-    cdef double* bias_total           # (n_values)
     # Normal equations.
-    cdef double* gram                 # (n * n)
-    cdef double* cross                # (n_outputs * n)
-    cdef double* mean                 # (n + n_outputs)
+    cdef Scatter scatter
+    cdef double* target               # (n_outputs) of one row
 
 
 cdef class Leaves:

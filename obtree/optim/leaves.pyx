@@ -16,6 +16,8 @@ from libc.string cimport memset
 from obtree.core.dispatch cimport kernels
 from obtree.core.memory cimport Workspace, free_block
 from obtree.core.types cimport idx_t, node_t, row_t, y_t
+from obtree.data.scatter cimport take_scatter
+from obtree.linear.adagrad cimport take_adagrad
 from obtree.optim.base cimport Problem
 from obtree.optim.units cimport Units
 
@@ -47,16 +49,14 @@ cdef class LeafScratch:
         self.model = <float*>memory.take(n_weights + n_values, sizeof(float))
         self.present = <int32_t*>memory.take(n_values, sizeof(int32_t))
         if leaves.by_ridge:
-            self.gram = <double*>memory.take(n * n, sizeof(double))
-            self.cross = <double*>memory.take(n_values * n, sizeof(double))
-            self.mean = <double*>memory.take(n + n_values, sizeof(double))
+            take_scatter(&self.scatter, n, n_values, memory)
+            self.scatter.n_terms = n
+            memset(self.scatter.origin, 0, n * sizeof(double))
+            self.target = <double*>memory.take(n_values, sizeof(double))
         else:
-            self.squares = <float*>memory.take(n_weights, sizeof(float))
-            self.total = <float*>memory.take(n_weights, sizeof(float))
+            take_adagrad(&self.steps, n_values, stride, memory)
             self.gradient = <float*>memory.take(stride, sizeof(float))
             self.factor = <float*>memory.take(n_values * LEAF_BATCH, sizeof(float))
-            self.bias_squares = <double*>memory.take(n_values, sizeof(double))
-            self.bias_total = <double*>memory.take(n_values, sizeof(double))
 
 
 cdef class Leaves:

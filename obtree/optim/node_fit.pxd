@@ -7,6 +7,7 @@ from obtree.core.random cimport RandState
 from obtree.core.types cimport feature_t, idx_t, row_t, w_t
 from obtree.data.hyperplane cimport Hyperplane
 from obtree.data.scatter cimport Scatter
+from obtree.linear.adagrad cimport AdaGrad
 from obtree.optim.sides cimport Layout
 from obtree.optim.units cimport Columns, Units
 
@@ -25,8 +26,7 @@ cdef class NodeFit:
     cdef float* w                     # (stride) the weights, in units
     cdef double bias
     # Small steps.
-    cdef float* squares               # (stride)
-    cdef float* total                 # (stride)
+    cdef AdaGrad steps
     cdef float* gradient              # (stride)
     cdef float* block                 # (BATCH * stride)
     cdef float* score                 # (BATCH)

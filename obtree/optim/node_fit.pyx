@@ -9,9 +9,8 @@ averaged over the second half. Most rows are far on their side of a plane that h
 before and would hardly move it; these are visited once.
 """
 
-from libc.math cimport exp, fabs, log1p, sqrt
+from libc.math cimport fabs
 from libc.stdint cimport int32_t
-from libc.string cimport memset
 
 from obtree.core.dispatch cimport kernels
 from obtree.core.memory cimport Workspace
@@ -19,11 +18,20 @@ from obtree.core.random cimport RandState, bounded
 from obtree.core.types cimport feature_t, idx_t, row_t, w_t
 from obtree.data.hyperplane cimport Hyperplane
 from obtree.data.scatter cimport add_row, centre_scatter, clear_scatter, take_scatter
+from obtree.linear.adagrad cimport (
+    BATCH,
+    AdaGrad,
+    average_steps,
+    begin_descent,
+    note_bias,
+    step_weights,
+    take_adagrad,
+)
+from obtree.linear.loss cimport add_logistic_loss, apply_logistic, clip_score
 from obtree.optim.units cimport Columns, Units
 
 cdef enum:
     NEWTON_FEATURES = 128     # up to so many features are fitted by Newton steps
-    BATCH = 64                # rows lifted at a time
     NEWTON_STEPS = 3
     SWEEPS = 30               # of coordinates, for one Newton step
 
@@ -61,8 +69,7 @@ cdef class NodeFit:
         self.columns = &units.complete
         self.lacking = <char*>memory.take(p, 1)
         self.w = <float*>memory.take(stride, sizeof(float))
-        self.squares = <float*>memory.take(stride, sizeof(float))
-        self.total = <float*>memory.take(stride, sizeof(float))
+        take_adagrad(&self.steps, 1, stride, memory)
         self.gradient = <float*>memory.take(stride, sizeof(float))
         self.block = <float*>memory.take(BATCH * stride, sizeof(float))
         self.score = <float*>memory.take(BATCH, sizeof(float))
@@ -72,7 +79,7 @@ cdef class NodeFit:
         for k in range(BATCH):
             self.at[k] = <int32_t>k
         if self.by_newton:
-            take_scatter(&self.scatter, p, memory)
+            take_scatter(&self.scatter, p, 1, memory)
             self.step = <double*>memory.take(p, sizeof(double))
             self.residual = <double*>memory.take(p, sizeof(double))
         self.plane.feature = <feature_t*>memory.take(p, sizeof(feature_t))
@@ -177,18 +184,16 @@ cdef class NodeFit:
     cdef void _descend(self, row_t* care, double* gain, idx_t n, RandState* rng) noexcept nogil:
         """Proximal AdaGrad on batches of rows in random order."""
         cdef Columns* c = self.columns
-        cdef idx_t size = min(<idx_t>BATCH, max(<idx_t>8, n // 8))
-        cdef idx_t n_batches = (n + size - 1) // size
-        cdef idx_t epoch, b, p, start, here, n_steps = 0, n_averaged = 0
-        cdef idx_t n_awake = n, n_visited
-        cdef idx_t average_from = self.n_epochs * n_batches // 2
-        cdef double weight = 0.0, score, share, bias_squares = 0.0, slope, bias_total = 0.0
-        cdef float shrink
+        cdef AdaGrad* steps = &self.steps
+        cdef idx_t epoch, b, p, start, here, n_batches, n_visited, n_awake = n
+        cdef double weight = 0.0, share, slope
         for p in range(n):
             weight += fabs(gain[p])
-        shrink = <float>(self.l1 / weight)
-        memset(self.squares, 0, c.stride * sizeof(float))
-        memset(self.total, 0, c.stride * sizeof(float))
+        begin_descent(steps, 1, c.stride, n, self.n_epochs)
+        steps.rate = self.rate
+        steps.shrink = <float>(self.l1 / weight)
+        steps.decay = 0.0
+        n_batches = steps.n_batches
         # Rows and gains go together; those in front of n_awake are visited.
         for epoch in range(self.n_epochs):
             for p in range(n_awake - 1, 0, -1):
@@ -200,8 +205,7 @@ cdef class NodeFit:
                 self._score(care + start, here)
                 slope = 0.0
                 for p in range(here):
-                    score = <double>self.score[p] + self.bias
-                    share = 1.0 / (1.0 + exp(-min(max(score, -30.0), 30.0)))
+                    share = apply_logistic(clip_score(<double>self.score[p] + self.bias))
                     share -= 1.0 if gain[start + p] > 0.0 else 0.0
                     self.factor[p] = <float>(share * fabs(gain[start + p]) * n_batches / weight)
                     slope += self.factor[p]
@@ -215,22 +219,10 @@ cdef class NodeFit:
                                 > ASLEEP * n_batches * fabs(gain[start + p])):
                             swap_rows(care, gain, start + p, n_awake)
                             n_awake += 1
-                if n_steps == average_from:
-                    memset(self.total, 0, c.stride * sizeof(float))
-                kernels().proximal_step(self.w, self.squares, self.total, self.gradient,
-                                        c.stride, <float>self.rate, shrink, 0.0)
-                bias_squares += slope * slope
-                if bias_squares > 0.0:
-                    self.bias -= self.rate * slope / sqrt(bias_squares)
-                if n_steps >= average_from:
-                    bias_total += self.bias
-                    n_averaged += 1
-                n_steps += 1
-        # A weight that ended at zero is to stay out of the plane.
-        for p in range(c.n):
-            if self.w[p] != 0.0:
-                self.w[p] = self.total[p] / <float>n_averaged
-        self.bias = bias_total / n_averaged
+                self.bias -= step_weights(steps, 0, self.w, self.gradient, slope)
+                note_bias(steps, 0, self.bias)
+                steps.n_steps += 1
+        self.bias = average_steps(steps, 0, self.w)
 
     # ---- Newton steps ----------------------------------------------------------------
 
@@ -259,7 +251,7 @@ cdef class NodeFit:
             lowest = loss
             centre_scatter(s)
             self._descend_coordinates()
-            shift = s.total / s.weight
+            shift = s.total[0] / s.weight
             for k in range(c.n):
                 shift -= self.step[k] * s.mean[k]
                 self.w[k] += <float>self.step[k]
@@ -269,7 +261,8 @@ cdef class NodeFit:
         """The penalised loss; the scatter then holds its first and second derivatives."""
         cdef Columns* c = self.columns
         cdef idx_t start = 0, here, p, k
-        cdef double score, share, size, loss = 0.0
+        cdef double score, share, size, slope, loss = 0.0
+        cdef bint right
         clear_scatter(&self.scatter)
         while start < n and (self.stop == NULL or not self.stop[0]):
             here = min(<idx_t>BATCH, n - start)
@@ -277,14 +270,13 @@ cdef class NodeFit:
             kernels().dot_rows(self.block, c.stride, here, self.w, self.score)
             for p in range(here):
                 size = fabs(gain[start + p])
-                score = min(max(<double>self.score[p] + self.bias, -30.0), 30.0)
-                share = 1.0 / (1.0 + exp(-score))
-                loss += size * log1p(exp(-fabs(score)))
-                if (gain[start + p] > 0.0) != (score > 0.0):
-                    loss += size * fabs(score)
+                right = gain[start + p] > 0.0
+                score = clip_score(<double>self.score[p] + self.bias)
+                share = apply_logistic(score)
+                add_logistic_loss(score, right, size, &loss)
+                slope = size * (<double>right - share)
                 add_row(&self.scatter, self.block + p * c.stride,
-                        size * max(share * (1.0 - share), 1e-5),
-                        size * ((1.0 if gain[start + p] > 0.0 else 0.0) - share))
+                        size * max(share * (1.0 - share), 1e-5), &slope)
             start += here
         for k in range(c.n):
             loss += self.l1 * fabs(<double>self.w[k])

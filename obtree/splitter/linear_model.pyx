@@ -5,9 +5,8 @@ a share of their variance. Sums are taken row after row and systems solved by pl
 BLAS at hand changes nothing.
 """
 
-from libc.math cimport INFINITY, exp, fabs, log, log1p, sqrt
+from libc.math cimport INFINITY, log, sqrt
 
-from obtree.core.cholesky cimport factor_cholesky, solve_cholesky
 from obtree.core.memory cimport Workspace
 from obtree.core.types cimport X_t, feature_t, idx_t, w_t
 from obtree.data.dataset cimport DataView
@@ -19,6 +18,8 @@ from obtree.data.scatter cimport (
     clear_scatter,
     take_scatter,
 )
+from obtree.linear.loss cimport add_logistic_loss, apply_logistic, clip_score
+from obtree.linear.ridge cimport solve_ridge
 from obtree.splitter.base cimport NodeTask
 from obtree.splitter.node_target cimport NodeTarget
 
@@ -39,7 +40,7 @@ cdef class LinearModel:
         self.target = target
         self.model = METHODS.index(method)
         self.alpha = alpha
-        take_scatter(&self.scatter, max_terms, workspace)
+        take_scatter(&self.scatter, max_terms, 1, workspace)
         self.scale = <double*>workspace.take(max_terms, sizeof(double))
         self.coefficient = <double*>workspace.take(max_terms, sizeof(double))
         self.step = <double*>workspace.take(max_terms, sizeof(double))
@@ -77,6 +78,7 @@ cdef class LinearModel:
         cdef Scatter* s = &self.scatter
         cdef idx_t start, p, n_here
         cdef w_t w
+        cdef double wt
         copy_rows(self.view, task.rows, 1, self.feature, s.n_terms, self.block)
         for p in range(s.n_terms):
             s.origin[p] = self.block[p]
@@ -87,7 +89,8 @@ cdef class LinearModel:
             copy_rows(self.view, task.rows + start, n_here, self.feature, s.n_terms, self.block)
             for p in range(n_here):
                 w = task.weight[task.rows[start + p]]
-                add_row(s, self.block + p * s.n_terms, w, w * self.target.value[start + p])
+                wt = w * self.target.value[start + p]
+                add_row(s, self.block + p * s.n_terms, w, &wt)
             start += BLOCK
         centre_scatter(s)
 
@@ -136,13 +139,9 @@ cdef class LinearModel:
         for a in range(n_terms):
             for b in range(a + 1):
                 s.gram[a * n_terms + b] /= weight * self.scale[a] * self.scale[b]
-            s.gram[a * n_terms + a] += ridge
             self.step[a] = (s.cross[a] / (weight * self.scale[a])
                             - ridge * self.coefficient[a])
-        if not factor_cholesky(s.gram, n_terms):
-            return False
-        solve_cholesky(s.gram, n_terms, self.step)
-        return True
+        return solve_ridge(s.gram, n_terms, ridge, self.step, 1)
 
     cdef bint _fit_logistic(self, const NodeTask* task) noexcept nogil:
         """Newton steps on the penalised logistic loss, halved while the loss would rise."""
@@ -179,7 +178,7 @@ cdef class LinearModel:
             centre_scatter(s)
             if not self._solve(ridge, weight):
                 return False
-            shift = s.total / s.weight
+            shift = s.total[0] / s.weight
             for a in range(s.n_terms):
                 self.coefficient[a] += self.step[a]
                 shift -= self.step[a] / self.scale[a] * s.mean[a]
@@ -191,7 +190,7 @@ cdef class LinearModel:
         cdef Scatter* s = &self.scatter
         cdef idx_t start, p, n_here, a
         cdef const X_t* x
-        cdef double eta, share, loss = 0.0
+        cdef double eta, share, gradient, loss = 0.0
         cdef w_t w
         cdef bint high
         clear_scatter(s)
@@ -208,11 +207,10 @@ cdef class LinearModel:
                 eta = bias
                 for a in range(s.n_terms):
                     eta += self.slope[a] * (<double>x[a] - s.origin[a])
-                eta = min(max(eta, -30.0), 30.0)
-                share = 1.0 / (1.0 + exp(-eta))
-                loss += w * log1p(exp(-fabs(eta)))
-                if high != (eta > 0.0):
-                    loss += w * fabs(eta)
-                add_row(s, x, w * share * (1.0 - share), w * (<double>high - share))
+                eta = clip_score(eta)
+                share = apply_logistic(eta)
+                add_logistic_loss(eta, high, w, &loss)
+                gradient = w * (<double>high - share)
+                add_row(s, x, w * share * (1.0 - share), &gradient)
             start += BLOCK
         return loss

@@ -23,6 +23,7 @@ from libc.string cimport memset
 from obtree.core.dispatch cimport kernels
 from obtree.core.memory cimport Workspace
 from obtree.core.types cimport idx_t
+from obtree.linear.loss cimport squared_loss, tabulate_softmax
 
 
 cdef int take_stump(Stump* stump, Workspace workspace, idx_t max_stride, idx_t max_slots,
@@ -117,35 +118,12 @@ cdef void fit_leaves(Stump* stump, const Batch* batch, double* counts) noexcept 
 cdef void tabulate_losses(Stump* stump) noexcept nogil:
     """Probabilities of the classes in either leaf, and their losses (equation 3)."""
     cdef idx_t n_slots = stump.first[stump.n_outputs]
-    cdef idx_t b, s, k, n, base
-    cdef float* theta
-    cdef float* share
-    cdef float top, total, level
+    cdef idx_t b, k, base
     for b in range(2):
         for k in range(stump.n_outputs):
             base = b * n_slots + stump.first[k]
-            theta = stump.theta + base
-            share = stump.share + base
-            n = stump.first[k + 1] - stump.first[k]
-            top = theta[0]
-            for s in range(1, n):
-                top = max(top, theta[s])
-            kernels().exp_differences(theta, n, top, share)
-            total = 0.0
-            for s in range(n):
-                total += share[s]
-            level = top + <float>log(total)
-            for s in range(n):
-                share[s] /= total
-                stump.table[base + s] = level - theta[s]
-
-
-cdef inline float square_distance(const float* a, const float* b, idx_t n) noexcept nogil:
-    cdef float total = 0.0
-    cdef idx_t k
-    for k in range(n):
-        total += (a[k] - b[k]) * (a[k] - b[k])
-    return total
+            tabulate_softmax(stump.theta + base, stump.first[k + 1] - stump.first[k],
+                             stump.share + base, stump.table + base)
 
 
 cdef inline void lose_both(const Stump* stump, const Batch* batch, idx_t p, float* low,
@@ -155,8 +133,8 @@ cdef inline void lose_both(const Stump* stump, const Batch* batch, idx_t p, floa
     cdef idx_t n_outputs = stump.n_outputs
     cdef idx_t k
     if not stump.is_class:
-        low[0] = square_distance(stump.theta, batch.y + p * n_outputs, n_outputs)
-        high[0] = square_distance(stump.theta + n_slots, batch.y + p * n_outputs, n_outputs)
+        low[0] = squared_loss(stump.theta, batch.y + p * n_outputs, n_outputs)
+        high[0] = squared_loss(stump.theta + n_slots, batch.y + p * n_outputs, n_outputs)
         return
     low[0] = high[0] = 0.0
     for k in range(n_outputs):

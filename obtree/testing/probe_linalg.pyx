@@ -2,16 +2,16 @@
 
 import numpy as np
 
-from obtree.core cimport cholesky, jacobi, rounding
+from obtree.core cimport jacobi, rounding
+from obtree.linear cimport ridge
 
 
 def solve(A, b):
     """The solution of A x = b by Cholesky's factors, None when A is not positive definite."""
     cdef double[:, ::1] matrix = np.array(A, dtype=np.float64)
     cdef double[::1] x = np.array(b, dtype=np.float64)
-    if not cholesky.factor_cholesky(&matrix[0, 0], matrix.shape[0]):
+    if not ridge.solve_ridge(&matrix[0, 0], matrix.shape[0], 0.0, &x[0], 1):
         return None
-    cholesky.solve_cholesky(&matrix[0, 0], matrix.shape[0], &x[0])
     return np.asarray(x)
 
 

@@ -4,11 +4,12 @@
 # then the terms in their order, all values side by side; a single value is summed like a split
 # (data/hyperplane.pxd) and then added to the intercept.
 
-from libc.math cimport exp, isfinite
+from libc.math cimport isfinite
 from libc.stdint cimport int32_t, int64_t
 
 from obtree.core.types cimport X_t, idx_t
 from obtree.data.hyperplane cimport project_row
+from obtree.linear.loss cimport apply_softmax
 
 
 # The models of one tree, by node; see the arrays of the same names in Tree.
@@ -52,21 +53,6 @@ cdef inline bint score_leaf(const int32_t* feature, const double* weight, idx_t 
     return is_finite
 
 
-cdef inline void apply_softmax(double* score, idx_t n) noexcept nogil:
-    """Replace n finite scores by probabilities."""
-    cdef idx_t k
-    cdef double largest = score[0]
-    cdef double total = 0.0
-    for k in range(1, n):
-        if score[k] > largest:
-            largest = score[k]
-    for k in range(n):
-        score[k] = exp(score[k] - largest)
-        total += score[k]
-    for k in range(n):
-        score[k] /= total
-
-
 cdef inline bint predict_leaf(const LeafModels* models, idx_t node, const int64_t* n_classes,
                               idx_t n_outputs, idx_t max_n_classes, const X_t* row,
                               double* out) noexcept nogil:
@@ -87,6 +73,7 @@ cdef inline bint predict_leaf(const LeafModels* models, idx_t node, const int64_
     cdef int64_t first = models.ptr[node]
     cdef idx_t n_terms = models.ptr[node + 1] - first
     cdef idx_t k, c
+    cdef double top
     if n_terms == 0 or not score_leaf(
         models.feature + first, models.weight + first * n_values, n_terms,
         models.intercept + node * n_values, n_values, row, out,
@@ -94,7 +81,7 @@ cdef inline bint predict_leaf(const LeafModels* models, idx_t node, const int64_
         return False
     if max_n_classes > 1:
         for k in range(n_outputs):
-            apply_softmax(out, n_classes[k])
+            apply_softmax(out, n_classes[k], &top)
             for c in range(n_classes[k], max_n_classes):
                 out[c] = 0.0
             out += max_n_classes

@@ -22,7 +22,7 @@ from obtree import (
 from obtree.builder.prune import prune_tree
 from obtree.data.weight_unit import find_weight_unit
 from obtree.forest.bootstrap import bootstrap_counts
-from obtree.optim.leaf_model import fit_leaf
+from obtree.linear.leaf_solver import fit_leaf
 from obtree.testing.growth import find_differences, hash_trees
 
 BOTH = {"leaf": "linear", "random_state": 0}

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from obtree.optim.leaf_model import LeafSolver, fit_leaf
+from obtree.linear.leaf_solver import LeafSolver, fit_leaf
 
 
 def draw(seed, n, q, weighted):

@@ -15,10 +15,10 @@ from libc.math cimport isfinite, log, sqrt
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memset
 
-from obtree.core.cholesky cimport factor_cholesky, solve_cholesky
 from obtree.core.memory cimport Workspace, free_block, grow_block
 from obtree.core.types cimport idx_t, w_t
-from obtree.optim.newton cimport Logistic, count_logistic, lay_logistic, minimise
+from obtree.linear.newton cimport Logistic, count_logistic, lay_logistic, minimise
+from obtree.linear.ridge cimport solve_ridge
 
 # Slopes of the mean log loss that count as zero.
 cdef double TOLERANCE = 1e-6
@@ -89,7 +89,7 @@ cdef class LeafSolver:
         cdef double* mean
         cdef double* scratch
         if self.is_regression:
-            size = q * q + q
+            size = q * q + q * self.n_outputs
         else:
             size = count_logistic(n, q + 1, self.max_n_classes) + n
         # The labels, 32 bits each, stand at the end.
@@ -122,7 +122,7 @@ cdef class LeafSolver:
         """Solve the normal equations, once for all outputs."""
         cdef idx_t m = self.n_outputs
         cdef double* gram = scratch
-        cdef double* column = scratch + q * q
+        cdef double* cross = scratch + q * q        # (m, q)
         cdef double total = 0.0
         cdef double factor
         cdef idx_t i, a, b, k
@@ -133,7 +133,7 @@ cdef class LeafSolver:
             intercept[k] = 0.0
             for i in range(n):
                 intercept[k] += w[i] / total * target[i * m + k]
-        memset(gram, 0, q * q * sizeof(double))
+        memset(gram, 0, (q * q + m * q) * sizeof(double))
         for i in range(n):
             row = block + i * (q + 1)
             for a in range(q):
@@ -141,17 +141,12 @@ cdef class LeafSolver:
                 for b in range(a + 1):
                     gram[a * q + b] += factor * row[b]
                 for k in range(m):
-                    weight[a * m + k] += factor * (target[i * m + k] - intercept[k])
-        for a in range(q):
-            gram[a * q + a] += self.l2
-        if not factor_cholesky(gram, q):
+                    cross[k * q + a] += factor * (target[i * m + k] - intercept[k])
+        if not solve_ridge(gram, q, self.l2, cross, m):
             return False
         for k in range(m):
             for a in range(q):
-                column[a] = weight[a * m + k]
-            solve_cholesky(gram, q, column)
-            for a in range(q):
-                weight[a * m + k] = column[a]
+                weight[a * m + k] = cross[k * q + a]
         return True
 
     cdef idx_t _find_present(self, const int32_t* codes, idx_t n, const w_t* w,
@@ -283,7 +278,7 @@ def fit_leaf(X, y, sample_weight=None, *, n_classes=None, l2=1.0, max_iter=50):
 
     Examples
     --------
-    >>> from obtree.optim.leaf_model import fit_leaf
+    >>> from obtree.linear.leaf_solver import fit_leaf
     >>> weight, intercept = fit_leaf([[0.0], [1.0], [2.0]], [1.0, 3.0, 5.0], l2=1e-9)
     >>> weight.round(6).tolist(), intercept.round(6).tolist()
     ([[2.0]], [1.0])

@@ -3,10 +3,11 @@
 # The matrix of second derivatives is never formed: one product with it is one pass over the
 # rows. Everything is summed in one order, so that the result is the same everywhere.
 
-from libc.math cimport exp, fabs, log, sqrt
+from libc.math cimport fabs, log, sqrt
 from libc.stdint cimport int32_t
 
 from obtree.core.types cimport idx_t, w_t
+from obtree.linear.loss cimport apply_softmax
 
 cdef enum:
     MAX_PRODUCTS = 100            # passes for one Newton step
@@ -110,7 +111,7 @@ cdef inline double evaluate(const Logistic* f, double factor) noexcept nogil:
     cdef idx_t i, k
     cdef idx_t n_classes = f.n_classes
     cdef double loss = 0.0
-    cdef double top, total
+    cdef double top, total, own
     cdef const double* score
     cdef double* p
     for i in range(f.n):
@@ -118,18 +119,10 @@ cdef inline double evaluate(const Logistic* f, double factor) noexcept nogil:
         p = f.p + i * n_classes
         for k in range(n_classes):
             p[k] = score[k] + factor * f.change[i * n_classes + k]
-        top = p[0]
-        for k in range(1, n_classes):
-            if p[k] > top:
-                top = p[k]
-        loss -= f.w[i] * (p[f.label[i]] - top)
-        total = 0.0
-        for k in range(n_classes):
-            p[k] = exp(p[k] - top)
-            total += p[k]
+        own = p[f.label[i]]
+        total = apply_softmax(p, n_classes, &top)
+        loss -= f.w[i] * (own - top)
         loss += f.w[i] * log(total)
-        for k in range(n_classes):
-            p[k] /= total
     return loss + penalise(f, factor)
 
 

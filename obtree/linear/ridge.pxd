@@ -1,4 +1,4 @@
-# Solving small symmetric systems, in one order of operations on every machine.
+# Ridge regression by its normal equations, in one order of operations on every machine.
 #
 # A library's solver may round differently from build to build, and a tree must not depend on
 # that. The matrices here have at most a few dozen rows, so plain loops are fast enough.
@@ -40,3 +40,19 @@ cdef inline void solve_cholesky(const double* L, idx_t n, double* x) noexcept no
         for k in range(i + 1, n):
             x[i] -= L[k * n + i] * x[k]
         x[i] /= L[i * n + i]
+
+
+cdef inline bint solve_ridge(double* gram, idx_t n, double ridge, double* cross,
+                             idx_t n_targets) noexcept nogil:
+    """Replace each row of cross (n_targets, n) by the x with (gram + ridge) x = row.
+
+    gram (n x n, lower triangle) becomes its factor. False when it is not positive definite.
+    """
+    cdef idx_t a
+    for a in range(n):
+        gram[a * n + a] += ridge
+    if not factor_cholesky(gram, n):
+        return False
+    for a in range(n_targets):
+        solve_cholesky(gram, n, cross + a * n)
+    return True

@@ -1,0 +1,1 @@
+"""Linear models: rows centred and scaled, losses with gradients, solvers and steps."""

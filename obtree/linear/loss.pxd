@@ -1,0 +1,99 @@
+# Losses of linear scores and of leaves, and what their gradients are made of.
+#
+# Classes: softmax and its log loss; log loss of a leaf's parameters is read from a table, since
+# many rows ask for the same few numbers (entry k is the loss of class k). Two sides: the
+# logistic function and its log loss. Numbers: the squared error.
+
+from libc.math cimport exp, fabs, log, log1p
+
+from obtree.core.dispatch cimport kernels
+from obtree.core.types cimport idx_t
+
+ctypedef fused score_t:
+    float
+    double
+
+
+cdef inline double exponentiate(score_t* score, idx_t n, idx_t step,
+                                score_t* top) noexcept nogil:
+    """Replace n scores, `step` apart, by exp(score - top); returns their sum.
+
+    OUT top: the largest score. Divided by the sum, the scores are the softmax.
+    """
+    cdef idx_t k
+    cdef double total = 0.0
+    top[0] = score[0]
+    for k in range(1, n):
+        if score[k * step] > top[0]:
+            top[0] = score[k * step]
+    for k in range(n):
+        score[k * step] = <score_t>exp(score[k * step] - top[0])
+        total += score[k * step]
+    return total
+
+
+cdef inline double apply_softmax(double* score, idx_t n, double* top) noexcept nogil:
+    """Replace n finite scores by probabilities; returns what `exponentiate` does."""
+    cdef idx_t k
+    cdef double total = exponentiate(score, n, 1, top)
+    for k in range(n):
+        score[k] /= total
+    return total
+
+
+cdef inline void tabulate_log_loss(const float* theta, idx_t n_classes,
+                                   float* table) noexcept nogil:
+    """OUT table[k] = -theta[k] + log(sum(exp(theta))): the loss of each class, from scores."""
+    cdef double total = 0.0, level
+    cdef float top = theta[0]
+    cdef idx_t k
+    for k in range(1, n_classes):
+        top = max(top, theta[k])
+    for k in range(n_classes):
+        total += exp(<double>theta[k] - top)
+    level = top + log(total)
+    for k in range(n_classes):
+        table[k] = <float>(level - theta[k])
+
+
+cdef inline void tabulate_softmax(const float* theta, idx_t n_classes, float* share,
+                                  float* table) noexcept nogil:
+    """The same in single precision, for tables that each step renews; OUT share: the softmax."""
+    cdef float top = theta[0], total = 0.0, level
+    cdef idx_t k
+    for k in range(1, n_classes):
+        top = max(top, theta[k])
+    kernels().exp_differences(theta, n_classes, top, share)
+    for k in range(n_classes):
+        total += share[k]
+    level = top + <float>log(total)
+    for k in range(n_classes):
+        share[k] /= total
+        table[k] = level - theta[k]
+
+
+cdef inline double clip_score(double score) noexcept nogil:
+    """A score of which the logistic function is neither 0 nor 1."""
+    return min(max(score, -30.0), 30.0)
+
+
+cdef inline double apply_logistic(double score) noexcept nogil:
+    """1 / (1 + exp(-score))"""
+    return 1.0 / (1.0 + exp(-score))
+
+
+cdef inline void add_logistic_loss(double score, bint positive, double weight,
+                                   double* loss) noexcept nogil:
+    """Add weight * log(1 + exp(-score)), or of the score's opposite when not positive."""
+    loss[0] += weight * log1p(exp(-fabs(score)))
+    if positive != (score > 0.0):
+        loss[0] += weight * fabs(score)
+
+
+cdef inline float squared_loss(const float* theta, const float* y, idx_t n) noexcept nogil:
+    """|theta - y|^2"""
+    cdef float total = 0.0
+    cdef idx_t k
+    for k in range(n):
+        total += (theta[k] - y[k]) * (theta[k] - y[k])
+    return total
