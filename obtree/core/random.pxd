@@ -5,7 +5,7 @@
 # it sees depend neither on threads nor on its neighbours.
 
 from libc.math cimport log, sqrt
-from libc.stdint cimport uint64_t
+from libc.stdint cimport int32_t, uint64_t
 
 from obtree.core.types cimport idx_t
 
@@ -27,6 +27,11 @@ cdef extern from *:
     }
     """
     uint64_t obtree_mulhi64(uint64_t a, uint64_t b) noexcept nogil
+
+
+ctypedef fused item_t:
+    int32_t
+    Py_ssize_t
 
 
 cdef struct RandState:
@@ -103,3 +108,49 @@ cdef inline double normal(RandState* rng) noexcept nogil:
         s = u * u + v * v
         if 0.0 < s < 1.0:
             return u * sqrt(-2.0 * log(s) / s)
+
+
+cdef inline void shuffle(item_t* items, idx_t n, RandState* rng) noexcept nogil:
+    """Put n items in random order (Fisher and Yates)."""
+    cdef idx_t p, q
+    cdef item_t item
+    for p in range(n - 1, 0, -1):
+        q = bounded(rng, p + 1)
+        item = items[p]
+        items[p] = items[q]
+        items[q] = item
+
+
+cdef inline void shuffle_pairs(item_t* items, double* values, idx_t n,
+                               RandState* rng) noexcept nogil:
+    """The same for items that each have a value."""
+    cdef idx_t p, q
+    cdef item_t item
+    cdef double value
+    for p in range(n - 1, 0, -1):
+        q = bounded(rng, p + 1)
+        item = items[p]
+        items[p] = items[q]
+        items[q] = item
+        value = values[p]
+        values[p] = values[q]
+        values[q] = value
+
+
+cdef inline item_t draw_next(item_t* items, idx_t n_drawn, idx_t n,
+                             RandState* rng) noexcept nogil:
+    """Draw without replacement: items[n_drawn] becomes one of those from there on, n > n_drawn."""
+    cdef idx_t k = n_drawn + bounded(rng, n - n_drawn)
+    cdef item_t item = items[k]
+    items[k] = items[n_drawn]
+    items[n_drawn] = item
+    return item
+
+
+cdef inline bint draw_in_order(idx_t n_wanted, idx_t n_left, RandState* rng) noexcept nogil:
+    """Whether the next of n_left items is one of the n_wanted that a sample still needs.
+
+    Asked of one item after the other it draws without replacement, in their order (algorithm S
+    of Knuth, 1969).
+    """
+    return bounded(rng, n_left) < n_wanted

@@ -12,7 +12,7 @@ from libc.stdint cimport int32_t
 
 from obtree.core.jacobi cimport find_eigenvectors
 from obtree.core.memory cimport Workspace
-from obtree.core.random cimport RandState, bounded, next_word
+from obtree.core.random cimport RandState, next_word, shuffle
 from obtree.core.rounding cimport round_to_single
 from obtree.core.types cimport X_t, feature_t, idx_t
 from obtree.data.dataset cimport DataView
@@ -90,7 +90,6 @@ cdef class GroupRotation:
     cdef idx_t _draw_groups(self, RandState* rng) noexcept nogil:
         """Shuffle the features to be rotated to the front of `member`; return how many."""
         cdef idx_t n_rotated = 0, n_others = 0
-        cdef idx_t k, other
         cdef feature_t j
         for j in range(self.view.n_features):
             self.length[j] = 1
@@ -101,11 +100,7 @@ cdef class GroupRotation:
                 n_others += 1
                 self.start[j] = self.view.n_features - n_others
                 self.member[self.view.n_features - n_others] = j
-        for k in range(n_rotated - 1, 0, -1):
-            other = bounded(rng, k + 1)
-            j = self.member[k]
-            self.member[k] = self.member[other]
-            self.member[other] = j
+        shuffle(self.member, n_rotated, rng)
         return n_rotated
 
     cdef void _draw_classes(self, const RotationRows* given, RandState* rng) noexcept nogil:

@@ -14,7 +14,7 @@ from libc.string cimport memcpy, memset
 
 from obtree.core.dispatch cimport kernels
 from obtree.core.memory cimport Workspace
-from obtree.core.random cimport RandState, bounded, seed_state
+from obtree.core.random cimport RandState, seed_state, shuffle
 from obtree.core.types cimport idx_t, row_t
 from obtree.optim.base cimport Optimiser, Problem
 from obtree.optim.soft_walk cimport measure_loss, walk_backwards
@@ -237,8 +237,7 @@ cdef class Descent:
     cdef void _descend(self, uint32_t seed) noexcept nogil:
         cdef RandState rng
         cdef idx_t n = self._problem.n_train
-        cdef idx_t epoch, start, i, j, n_stale = 0
-        cdef row_t row
+        cdef idx_t epoch, start, i, n_stale = 0
         cdef double loss, total = 0.0, best = 0.0
         seed_state(&rng, seed, DESCENT_STREAM)
         for i in range(n):
@@ -250,11 +249,7 @@ cdef class Descent:
         if self._best != NULL:
             best = self._validate()
         for epoch in range(self._rule.n_epochs):
-            for i in range(n - 1, 0, -1):
-                j = bounded(&rng, i + 1)
-                row = self._order[i]
-                self._order[i] = self._order[j]
-                self._order[j] = row
+            shuffle(self._order, n, &rng)
             loss = 0.0
             start = 0
             while start < n:

@@ -12,7 +12,7 @@ from libc.string cimport memcpy, memset
 
 from obtree.core.dispatch cimport kernels
 from obtree.core.memory cimport free_block, grow_block
-from obtree.core.random cimport RandState, bounded
+from obtree.core.random cimport RandState, shuffle
 from obtree.core.types cimport idx_t, node_t, row_t
 from obtree.data.scatter cimport Scatter, add_row, centre_gram, clear_scatter
 from obtree.linear.adagrad cimport AdaGrad, average_steps, begin_descent, note_bias, step_weights
@@ -135,7 +135,7 @@ cdef bint fit_by_steps(Leaves leaves, node_t leaf, row_t* rows, idx_t n, RandSta
     cdef idx_t n_values = leaves.n_values, stride = leaves.units.complete.stride
     cdef bint is_class = leaves.problem.n_classes > 0
     cdef idx_t n_present = _start_model(leaves, leaf, scratch)
-    cdef idx_t _epoch, b, p, i, k, start, here, swap
+    cdef idx_t _epoch, b, p, i, k, start, here
     cdef float* bias = scratch.model + n_values * stride
     cdef int32_t at[LEAF_BATCH]
     cdef row_t row
@@ -152,11 +152,7 @@ cdef bint fit_by_steps(Leaves leaves, node_t leaf, row_t* rows, idx_t n, RandSta
     for p in range(LEAF_BATCH):
         at[p] = <int32_t>p
     for _epoch in range(leaves.n_epochs):
-        for p in range(n - 1, 0, -1):
-            swap = bounded(rng, p + 1)
-            row = rows[p]
-            rows[p] = rows[swap]
-            rows[swap] = row
+        shuffle(rows, n, rng)
         for b in range(steps.n_batches):
             start = b * n // steps.n_batches
             here = (b + 1) * n // steps.n_batches - start

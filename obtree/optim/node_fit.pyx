@@ -14,7 +14,7 @@ from libc.stdint cimport int32_t
 
 from obtree.core.dispatch cimport kernels
 from obtree.core.memory cimport Workspace
-from obtree.core.random cimport RandState, bounded
+from obtree.core.random cimport RandState, shuffle_pairs
 from obtree.core.types cimport feature_t, idx_t, row_t, w_t
 from obtree.data.hyperplane cimport Hyperplane
 from obtree.data.scatter cimport add_row, centre_scatter, clear_scatter, take_scatter
@@ -196,8 +196,7 @@ cdef class NodeFit:
         n_batches = steps.n_batches
         # Rows and gains go together; those in front of n_awake are visited.
         for epoch in range(self.n_epochs):
-            for p in range(n_awake - 1, 0, -1):
-                swap_rows(care, gain, p, bounded(rng, p + 1))
+            shuffle_pairs(care, gain, n_awake, rng)
             n_visited = n_awake
             for b in range(n_batches):
                 start = b * n_visited // n_batches

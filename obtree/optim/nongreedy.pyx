@@ -18,7 +18,7 @@ from libc.stdint cimport int32_t, int64_t, uint32_t
 from libc.string cimport memcpy, memset
 
 from obtree.core.memory cimport Workspace
-from obtree.core.random cimport RandState, bounded, seed_state
+from obtree.core.random cimport RandState, seed_state, shuffle
 from obtree.core.types cimport feature_t, idx_t, node_t, w_t
 from obtree.data.hyperplane cimport Hyperplane
 from obtree.optim.base cimport Optimiser, Problem
@@ -222,7 +222,7 @@ cdef class NonGreedyOptimiser(Optimiser):
             return 0
         for epoch in range(n_epochs):
             with nogil:
-                _shuffle(self._order, n, &rng)
+                shuffle(self._order, n, &rng)
                 bound = 0.0
                 for b in range(n_batches):
                     if self.stop[0]:
@@ -355,16 +355,6 @@ cdef class NonGreedyOptimiser(Optimiser):
                 plane.n_terms += 1
             editable.set_plane(node, &plane)
         return 0
-
-
-cdef void _shuffle(int32_t* order, idx_t n, RandState* rng) noexcept nogil:
-    cdef idx_t p, q
-    cdef int32_t kept
-    for p in range(n - 1, 0, -1):
-        q = bounded(rng, p + 1)
-        kept = order[p]
-        order[p] = order[q]
-        order[q] = kept
 
 
 def _standardise(y, weight, n_train):

@@ -17,7 +17,7 @@
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 
 from obtree.core.memory cimport Workspace
-from obtree.core.random cimport RandState, bounded
+from obtree.core.random cimport RandState, draw_next
 from obtree.core.types cimport feature_t, idx_t, row_t
 from obtree.data.dataset cimport DataView
 
@@ -87,16 +87,10 @@ cdef inline bint meets_constants(const Candidates* pool) noexcept nogil:
 
 cdef inline idx_t draw_candidate(Candidates* pool, RandState* rng) noexcept nogil:
     """The next feature at random, or -1 when all have been drawn."""
-    cdef idx_t k
-    cdef feature_t j
     if pool.n_drawn == pool.n_features:
         return -1
-    k = pool.n_drawn + bounded(rng, pool.n_features - pool.n_drawn)
-    j = pool.feature[k]
-    pool.feature[k] = pool.feature[pool.n_drawn]
-    pool.feature[pool.n_drawn] = j
     pool.n_drawn += 1
-    return j
+    return draw_next(pool.feature, pool.n_drawn - 1, pool.n_features, rng)
 
 
 cdef inline void mark_constant(Candidates* pool, idx_t n_later) noexcept nogil:

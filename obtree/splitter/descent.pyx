@@ -9,7 +9,7 @@ from libc.math cimport INFINITY
 from libc.string cimport memcpy, memset
 
 from obtree.core.memory cimport Workspace
-from obtree.core.random cimport RandState, bounded, normal
+from obtree.core.random cimport RandState, bounded, normal, shuffle
 from obtree.core.types cimport X_t, idx_t
 from obtree.criterion.base cimport Cut
 from obtree.splitter.plane_search cimport PlaneSearch, find_step
@@ -57,7 +57,7 @@ cdef class Descent:
     cdef int _descend(self, RandState* rng) except -1 nogil:
         """Move coefficients until none helps and no random direction does."""
         cdef idx_t n_lines = self.search.n_columns + 1
-        cdef idx_t k, swap, at, n_idle = 0, n_passes = 0, n_tried = 0
+        cdef idx_t k, n_idle = 0, n_passes = 0, n_tried = 0
         for k in range(n_lines):
             self._lines[k] = k
         while not self.stop[0] and not self._is_perfect():
@@ -65,11 +65,7 @@ cdef class Descent:
             if n_passes < self.max_passes * (n_lines if self.order == BEST else 1):
                 n_passes += 1
                 if self.order == RANDOM:
-                    for k in range(n_lines - 1, 0, -1):
-                        at = bounded(rng, k + 1)
-                        swap = self._lines[k]
-                        self._lines[k] = self._lines[at]
-                        self._lines[at] = swap
+                    shuffle(self._lines, n_lines, rng)
                 if self.order == BEST:
                     if self._move_best():
                         continue

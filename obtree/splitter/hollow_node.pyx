@@ -14,7 +14,7 @@ from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.string cimport memset
 
 from obtree.core.memory cimport Workspace
-from obtree.core.random cimport RandState, bounded
+from obtree.core.random cimport RandState, draw_in_order
 from obtree.core.types cimport X_t, feature_t, idx_t, row_t, w_t
 from obtree.data.dataset cimport DataView
 from obtree.data.entries cimport clear_terms, mark_terms
@@ -108,7 +108,7 @@ cdef class HollowNode:
         for k in range(n_columns):
             if self.sums[k].count == least - 1:
                 n_left -= 1
-                if bounded(rng, n_left + 1) < n_more:
+                if draw_in_order(n_more, n_left + 1, rng):
                     n_more -= 1
                 elif columns[k] != kept:
                     continue

@@ -24,7 +24,7 @@ from libc.stdlib cimport qsort
 from libc.string cimport memcpy
 
 from obtree.core.memory cimport Workspace
-from obtree.core.random cimport RandState, bounded
+from obtree.core.random cimport RandState, bounded, draw_in_order
 from obtree.core.types cimport FOUND, feature_t, idx_t, row_t, w_t
 from obtree.criterion.base cimport Criterion, NodeStats, ScanLimits
 from obtree.criterion.classes cimport ClassCriterion
@@ -307,7 +307,7 @@ cdef class OC1Splitter(Splitter):
             return True
         if self._cart:
             return n_wanted > 0
-        return bounded(self.rng, n_left) < n_wanted
+        return draw_in_order(n_wanted, n_left, self.rng)
 
     cdef idx_t _choose_rows(self, const NodeTask* task) noexcept nogil:
         """The rows of the search: one from each of equally long stretches of the node."""

@@ -92,7 +92,6 @@ cdef class StumpNode:
     cdef void load(self, RandState* rng, idx_t batch_size) noexcept nogil
     # Rows [start, end), at most as many as `bind` was told; valid until the next call.
     cdef void take_batch(self, idx_t start, idx_t end, Batch* batch) noexcept nogil
-    cdef void _shuffle(self, RandState* rng) noexcept nogil
     cdef void _load_classes(self) noexcept nogil
     cdef void _load_numbers(self) noexcept nogil
     cdef void _centre_rows(self, idx_t start, idx_t end, float* x) noexcept nogil

@@ -31,7 +31,7 @@ from libc.string cimport memcpy, memset
 
 from obtree.core.dispatch cimport kernels
 from obtree.core.memory cimport Workspace
-from obtree.core.random cimport RandState, bounded
+from obtree.core.random cimport RandState, bounded, draw_in_order, shuffle
 from obtree.core.types cimport X_t, feature_t, idx_t, row_t, w_t
 from obtree.criterion.base cimport Criterion
 from obtree.data.dataset cimport DataView
@@ -136,7 +136,7 @@ cdef class StumpNode:
         if self.n == task.n:
             return
         for p in range(task.n):
-            if bounded(rng, task.n - p) < n_left:
+            if draw_in_order(n_left, task.n - p, rng):
                 self._sample[self.n - n_left] = task.rows[p]
                 n_left -= 1
         self._rows = self._sample
@@ -154,7 +154,7 @@ cdef class StumpNode:
         if wanted >= n_complete:
             return n_complete
         for k in range(n_complete):
-            if bounded(rng, n_complete - k) < wanted or self._complete[k] == kept:
+            if draw_in_order(wanted, n_complete - k, rng) or self._complete[k] == kept:
                 wanted -= 1
                 self._complete[n_drawn] = self._complete[k]
                 n_drawn += 1
@@ -286,7 +286,7 @@ cdef class StumpNode:
         for p in range(self.n):
             self._order[p] = <int32_t>p
         if self.n > batch_size:
-            self._shuffle(rng)
+            shuffle(self._order, self.n, rng)
         for p in range(self.n):
             self._weights[p] = <float>(task.weight[self._rows[self._order[p]]] / self._weight_unit)
         if self.is_class:
@@ -301,15 +301,6 @@ cdef class StumpNode:
             self._centre_sparse()
         elif self._is_kept:
             self._centre_rows(0, self.n, self._x)
-
-    cdef void _shuffle(self, RandState* rng) noexcept nogil:
-        cdef idx_t p, q
-        cdef int32_t kept
-        for p in range(self.n - 1, 0, -1):
-            q = bounded(rng, p + 1)
-            kept = self._order[p]
-            self._order[p] = self._order[q]
-            self._order[q] = kept
 
     cdef void _load_classes(self) noexcept nogil:
         """Number the classes that the node has, output after output."""

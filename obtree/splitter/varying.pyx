@@ -4,7 +4,7 @@ from libc.stdint cimport uint32_t
 from libc.string cimport memset
 
 from obtree.core.memory cimport Workspace
-from obtree.core.random cimport RandState, bounded
+from obtree.core.random cimport RandState, draw_next
 from obtree.core.types cimport feature_t, idx_t, row_t
 from obtree.data.dataset cimport ColumnView, DataView, gather_codes, stored_code
 
@@ -60,15 +60,12 @@ cdef idx_t draw_features(VaryingFeatures* pool, RandState* rng, idx_t wanted,
                          feature_t* drawn) noexcept nogil:
     cdef feature_t* feature = pool.feature
     cdef idx_t n_features = pool.view.n_features
-    cdef idx_t n_drawn = 0, k, i, at
+    cdef idx_t n_drawn = 0, i, at
     cdef feature_t j
     while n_drawn < wanted and pool.n_constant + n_drawn < n_features:
         at = pool.n_constant + n_drawn
-        k = at + bounded(rng, n_features - at)
-        j = feature[k]
-        feature[k] = feature[at]
+        j = draw_next(feature, at, n_features, rng)
         if varies(pool, j):
-            feature[at] = j
             drawn[n_drawn] = j
             n_drawn += 1
         else:

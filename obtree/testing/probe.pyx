@@ -133,6 +133,32 @@ cdef class Generator:
     def normal(self, idx_t n):
         return np.array([random.normal(&self._state) for _ in range(n)])
 
+    def shuffle(self, items):
+        """int32 items in random order."""
+        cdef int32_t[::1] order = np.array(items, dtype=np.int32)
+        random.shuffle(&order[0], order.shape[0], &self._state)
+        return np.asarray(order)
+
+    def shuffle_pairs(self, items, values):
+        """The same for items of which each has a value."""
+        cdef int32_t[::1] order = np.array(items, dtype=np.int32)
+        cdef double[::1] beside = np.array(values, dtype=np.float64)
+        random.shuffle_pairs(&order[0], &beside[0], order.shape[0], &self._state)
+        return np.asarray(order), np.asarray(beside)
+
+    def draw(self, idx_t n_wanted, idx_t n, in_order=False):
+        """Some of n numbers without replacement, by `draw_next` or by `draw_in_order`."""
+        cdef int32_t[::1] items = np.arange(n, dtype=np.int32)
+        cdef idx_t k, n_left = n_wanted
+        if not in_order:
+            return [random.draw_next(&items[0], k, n, &self._state) for k in range(n_wanted)]
+        drawn = []
+        for k in range(n):
+            if random.draw_in_order(n_left, n - k, &self._state):
+                drawn.append(k)
+                n_left -= 1
+        return drawn
+
 
 # ---- data ---------------------------------------------------------------------------
 

@@ -91,3 +91,28 @@ def test_neighbouring_seeds_are_uncorrelated():
     # The first number of each stream is as random as any other.
     first = [Generator(seed).uniform(1)[0] for seed in range(2000)]
     assert stats.kstest(first, "uniform").pvalue > 1e-4
+
+
+@given(WORDS, st.integers(1, 40))
+def test_shuffling_exchanges_from_the_end(seed, n):
+    reference = Xoshiro.from_seed(seed)
+    expected = list(range(n))
+    for p in range(n - 1, 0, -1):
+        q = reference.bounded(p + 1)
+        expected[p], expected[q] = expected[q], expected[p]
+    assert list(Generator(seed).shuffle(range(n))) == expected
+    items, values = Generator(seed).shuffle_pairs(range(n), 0.5 * np.arange(n))
+    assert list(items) == expected
+    np.testing.assert_array_equal(values, 0.5 * items)
+
+
+@pytest.mark.parametrize("in_order", [False, True])
+def test_drawing_without_replacement_is_fair(in_order):
+    generator = Generator(7)
+    drawn = [generator.draw(3, 8, in_order) for _ in range(4000)]
+    assert all(len(set(some)) == 3 for some in drawn)
+    if in_order:
+        assert all(some == sorted(some) for some in drawn)
+    counts = np.bincount(np.ravel(drawn), minlength=8)
+    assert stats.chisquare(counts).pvalue > 1e-3
+    assert sorted(generator.draw(8, 8, in_order)) == list(range(8))
