@@ -17,7 +17,7 @@ from obtree.core.types cimport FOUND, feature_t, idx_t, impurity_epsilon, w_t
 from obtree.criterion.base cimport Criterion, NodeStats
 from obtree.data.block cimport RankBlock
 from obtree.data.dataset cimport DataView
-from obtree.data.hyperplane cimport EXTRA_TERMS
+from obtree.data.hyperplane cimport EXTRA_TERMS, init_plane
 from obtree.data.partition cimport SampleIndex
 from obtree.data.share cimport share_terms
 from obtree.splitter.base cimport NodeTask, Splitter
@@ -129,11 +129,7 @@ cdef class TreeBuilder:
         self.result.rank_cut = -1
         self.result.projection = NULL
         self.result.inherited = 0
-        self.result.plane.n_terms = 0
-        self.result.plane.partner = NULL
-        self.result.plane.lower = -INFINITY
-        self.result.plane.share = NULL
-        self.result.plane.missing_left = False
+        init_plane(&self.result.plane, self.result.plane.feature, self.result.plane.weight)
         self.block.open_node(self.index.rows, open.start, open.end)
         if self.splitter.node_split(&task, &self.result) != FOUND:
             return -1

@@ -15,6 +15,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from obtree.core.memory cimport free_block, grow_block
 from obtree.core.types cimport feature_t, idx_t, node_t, w_t
 from obtree.data.hyperplane cimport Hyperplane
+from obtree.data.missing cimport heavier_is_left
 
 cdef enum:
     NODE_BYTES = 64           # of a node, more or less, without its value
@@ -193,7 +194,8 @@ cdef class NodeStore:
             rights[node] = self.left[node] + 1 if self.left[node] >= 0 else -1
             sides[node] = self.missing_left[node]
             if sides[node] == 2:
-                sides[node] = (self.weight[self.left[node]] > self.weight[rights[node]])
+                sides[node] = heavier_is_left(self.weight[self.left[node]],
+                                              self.weight[rights[node]])
             for k in range(self.first_term[node],
                            self.first_term[node] + self.term_count[node]):
                 features[at] = self.term_feature[k]

@@ -14,10 +14,9 @@ from obtree.core.sort cimport make_word, word_key, word_position
 from obtree.core.team cimport check_signals
 from obtree.core.types cimport X_t, feature_t, idx_t, row_t
 from obtree.data.dataset cimport ColumnView, Dataset, DataView, stored_code
-from obtree.data.hyperplane cimport Hyperplane
+from obtree.data.hyperplane cimport LANES, Hyperplane, fold_lanes
 
 cdef enum:
-    LANES = 16                # terms from which a projection has partial sums
     WALK = 8                  # entries of a column that are walked for each row of a node
     HOLLOW_COLUMNS = 256      # from which data may be called hollow
     HOLLOW_SHARE = 8
@@ -245,7 +244,7 @@ cdef bint project_by_rows(const DataView* view, const Hyperplane* plane, const r
                           idx_t n, double* out) noexcept nogil:
     cdef double lanes[2 * LANES]
     cdef int64_t e
-    cdef idx_t p, k, lane, width
+    cdef idx_t p, k, lane
     if plane.n_terms < LANES or plane.partner != NULL:
         return False
     for k in range(1, plane.n_terms):
@@ -263,11 +262,7 @@ cdef bint project_by_rows(const DataView* view, const Hyperplane* plane, const r
             k = view.term_of[view.entry_feature[e]]
             lane = ((k - 1) & (LANES - 1)) + (LANES + (e & (LANES - 1)) - (LANES - 1)) * (k == 0)
             lanes[lane] += plane.weight[max(k - 1, <idx_t>0)] * <double>view.entry_x[e]
-        width = LANES // 2
-        while width > 0:
-            for lane in range(width):
-                lanes[lane] += lanes[lane + width]
-            width //= 2
+        fold_lanes(lanes, 1)
         out[p] = lanes[0]
     clear_terms(view, plane.feature, plane.n_terms)
     return True

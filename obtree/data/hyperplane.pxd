@@ -9,9 +9,14 @@
 # sums (term k into sum k mod 16) that are then folded in halves. The build forbids fused
 # operations.
 
+from libc.math cimport INFINITY
+from libc.string cimport memcpy
+
 from obtree.core.types cimport X_t, feature_t, idx_t, w_t
+from obtree.data.missing cimport goes_to_left
 
 cdef enum:
+    LANES = 16                # partial sums of lists that have as many terms
     EXTRA_TERMS = 64          # a proposal has room for n_features terms and these
 
 
@@ -24,12 +29,41 @@ cdef struct Hyperplane:
     feature_t* partner
     double threshold
     double lower              # minus infinity unless the node asks for an interval
-    bint missing_left         # where a row goes that lacks one of the features
-    # Set by the builder: whether a training row of the node did. If none did, such a row
-    # follows the heavier child, whatever missing_left says.
+    bint missing_left         # where a row goes that lacks one of the features, see missing.pxd
+    # Set by the builder: whether a training row of the node did; missing_left is of no use if not.
     bint missing_seen
     # Set by the builder: what part of the split each term accounts for (data/share.pyx).
     double* share             # n_terms, owned by the caller; NULL when not known
+
+
+cdef inline void init_plane(Hyperplane* plane, feature_t* feature, w_t* weight) noexcept nogil:
+    """A plane without terms, for which there is room in `feature` and `weight`."""
+    plane.n_terms = 0
+    plane.feature = feature
+    plane.weight = weight
+    plane.partner = NULL
+    plane.threshold = 0.0
+    plane.lower = -INFINITY
+    plane.missing_left = False
+    plane.missing_seen = False
+    plane.share = NULL
+
+
+cdef inline void copy_terms(const Hyperplane* plane, Hyperplane* out) noexcept nogil:
+    """The features and weights of a plane, into the buffers of another."""
+    out.n_terms = plane.n_terms
+    if plane.n_terms > 0:
+        memcpy(out.feature, plane.feature, plane.n_terms * sizeof(feature_t))
+        memcpy(out.weight, plane.weight, plane.n_terms * sizeof(w_t))
+
+
+cdef inline void fold_lanes(double* lanes, idx_t n) noexcept nogil:
+    """The partial sums of n rows, IN lanes (LANES * n), one behind the other; OUT the first n."""
+    cdef idx_t i, half = LANES // 2 * n
+    while half >= n:
+        for i in range(half):
+            lanes[i] += lanes[i + half]
+        half >>= 1
 
 
 cdef inline double read_term(const feature_t* feature, const feature_t* partner, idx_t k,
@@ -45,22 +79,18 @@ cdef inline double sum_terms(const feature_t* feature, const feature_t* partner,
                              const w_t* weight, idx_t n_terms, const X_t* row,
                              idx_t stride) noexcept nogil:
     """sum(weight[k] * term k); NaN when a value is missing."""
-    cdef double lanes[16]
+    cdef double lanes[LANES]
     cdef double total = 0.0
-    cdef idx_t k, lane, width
-    if n_terms < 16:
+    cdef idx_t k
+    if n_terms < LANES:
         for k in range(n_terms):
             total += weight[k] * read_term(feature, partner, k, row, stride)
         return total
-    for lane in range(16):
-        lanes[lane] = weight[lane] * read_term(feature, partner, lane, row, stride)
-    for k in range(16, n_terms):
-        lanes[k & 15] += weight[k] * read_term(feature, partner, k, row, stride)
-    width = 8
-    while width > 0:
-        for lane in range(width):
-            lanes[lane] += lanes[lane + width]
-        width >>= 1
+    for k in range(LANES):
+        lanes[k] = weight[k] * read_term(feature, partner, k, row, stride)
+    for k in range(<idx_t>LANES, n_terms):
+        lanes[k & (LANES - 1)] += weight[k] * read_term(feature, partner, k, row, stride)
+    fold_lanes(lanes, 1)
     return lanes[0]
 
 
@@ -80,6 +110,6 @@ cdef inline double project_plane(const Hyperplane* plane, const X_t* row,
 
 cdef inline bint goes_left(const Hyperplane* plane, double projection) noexcept nogil:
     """Whether a row with this projection goes to the left child."""
-    # Bitwise, so that the compiler makes no branches: they would be mispredicted.
-    return (((projection <= plane.threshold) & (projection > plane.lower))
-            | (plane.missing_left & (projection != projection)))
+    # Bitwise, as in missing.pxd; a missing projection is not below the lower bound.
+    return (goes_to_left(projection, plane.threshold, plane.missing_left)
+            & (not projection <= plane.lower))

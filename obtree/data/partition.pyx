@@ -18,6 +18,7 @@ from obtree.core.memory cimport Workspace
 from obtree.core.types cimport idx_t, row_t, w_t
 from obtree.data.dataset cimport ColumnView, DataView, find_places, gather_codes
 from obtree.data.hyperplane cimport Hyperplane, goes_left
+from obtree.data.missing cimport rank_goes_to_left
 from obtree.data.project cimport project_rows
 
 cdef enum:
@@ -103,12 +104,10 @@ cdef class SampleIndex:
     cdef idx_t _split_by_code(self, uint32_t cut, uint32_t missing, bint missing_left,
                               row_t* rows, idx_t n) noexcept nogil:
         cdef idx_t p, left = 0
-        cdef bint to_left
         for p in range(n):
-            to_left = self._codes[p] <= cut or (missing_left and self._codes[p] == missing)
             self._spare[p - left] = rows[p]
             rows[left] = rows[p]
-            left += to_left
+            left += rank_goes_to_left(self._codes[p], cut, missing, missing_left)
         memcpy(rows + left, self._spare, (n - left) * sizeof(row_t))
         return left
 

@@ -7,16 +7,16 @@ the block stay in the cache. Every row's sum has the order that hyperplane.pxd d
 
 from libc.math cimport NAN
 from libc.stdint cimport uint8_t, uint32_t
+from libc.string cimport memcpy
 
 from obtree.core.dispatch cimport kernels
 from obtree.core.types cimport X_t, idx_t, row_t
 from obtree.data.dataset cimport ColumnView, DataView, gather_codes
 from obtree.data.entries cimport project_by_rows
-from obtree.data.hyperplane cimport Hyperplane, project_plane
+from obtree.data.hyperplane cimport LANES, Hyperplane, fold_lanes, project_plane
 
 cdef enum:
     BLOCK = 128               # rows whose partial sums are kept together
-    LANES = 16                # partial sums of a long projection
     FEW_TERMS = 3             # of the projections with a loop of their own
     FEW_ROWS = 16             # below, a block of rows is not worth its trouble
 
@@ -108,15 +108,12 @@ cdef double add_bytes(const DataView* view, const Hyperplane* plane,
     cdef double lanes[LANES]
     cdef const ColumnView* column
     cdef double term
-    cdef idx_t k, lane, width = LANES // 2
+    cdef idx_t k
     for k in range(plane.n_terms):
         column = &view.columns[plane.feature[k]]
         term = plane.weight[k] * <double>column.values[row[column.row_offset]]
         lanes[k % LANES] = term if k < LANES else lanes[k % LANES] + term
-    while width > 0:
-        for lane in range(width):
-            lanes[lane] += lanes[lane + width]
-        width //= 2
+    fold_lanes(lanes, 1)
     return lanes[0]
 
 
@@ -162,22 +159,18 @@ cdef void add_terms(const DataView* view, const Hyperplane* plane, const row_t* 
 cdef void add_lanes(const DataView* view, const Hyperplane* plane, const row_t* rows, idx_t n,
                     double* out) noexcept nogil:
     """Term k into partial sum k mod 16, then fold the sums in halves."""
-    cdef double lanes[LANES][BLOCK]
+    cdef double lanes[LANES * BLOCK]
     cdef double values[BLOCK]
-    cdef idx_t p, k, lane, width = LANES // 2
+    cdef double* lane
+    cdef idx_t p, k
     for k in range(plane.n_terms):
         read_terms(view, plane, k, rows, n, values)
-        lane = k % LANES
+        lane = lanes + k % LANES * n
         if k < LANES:
             for p in range(n):
-                lanes[lane][p] = plane.weight[k] * values[p]
+                lane[p] = plane.weight[k] * values[p]
         else:
             for p in range(n):
-                lanes[lane][p] += plane.weight[k] * values[p]
-    while width > 0:
-        for lane in range(width):
-            for p in range(n):
-                lanes[lane][p] += lanes[lane + width][p]
-        width //= 2
-    for p in range(n):
-        out[p] = lanes[0][p]
+                lane[p] += plane.weight[k] * values[p]
+    fold_lanes(lanes, n)
+    memcpy(out, lanes, n * sizeof(double))

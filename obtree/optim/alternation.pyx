@@ -16,6 +16,7 @@ from obtree.core.memory cimport Workspace
 from obtree.core.random cimport RandState, seed_state
 from obtree.core.types cimport X_t, idx_t, node_t, row_t
 from obtree.data.hyperplane cimport Hyperplane, goes_left
+from obtree.data.missing cimport heavier_is_left
 from obtree.data.partition cimport swap_left
 from obtree.data.project cimport project_rows
 from obtree.optim.base cimport Problem
@@ -240,7 +241,7 @@ cdef class Alternation:
         if not after <= before:
             return 0
         # No row of the node lacks one of the features; others follow the heavier part.
-        fit.plane.missing_left = balance > 0.0
+        fit.plane.missing_left = heavier_is_left(balance, 0.0)
         self.tree.move_plane(node, &fit.plane, fit.penalty)
         self._move_rows(node)
         return 0

@@ -12,7 +12,7 @@ from libc.string cimport memcpy, memset
 
 from obtree.core.memory cimport Workspace, free_block, grow_block
 from obtree.core.types cimport feature_t, idx_t, node_t, row_t, w_t
-from obtree.data.hyperplane cimport Hyperplane
+from obtree.data.hyperplane cimport Hyperplane, copy_terms, init_plane
 from obtree.data.partition cimport SampleIndex, swap_left
 from obtree.data.project cimport project_rows
 from obtree.optim.base cimport Problem
@@ -82,18 +82,16 @@ cdef class EditableTree:
         self.room = <idx_t*>self.memory.take(n, sizeof(idx_t))
         memset(self.room, 0, n * sizeof(idx_t))
         self.plane = <Hyperplane*>self.memory.take(n, sizeof(Hyperplane))
-        memset(self.plane, 0, n * sizeof(Hyperplane))
         for i in range(n):
             old = self.origin[i]
-            self.plane[i].lower = -INFINITY
+            init_plane(&self.plane[i], NULL, NULL)
             self.left[i] = self.right[i] = -1
             if left[old] < 0:
                 continue
             self.left[i] = number[left[old]]
             self.right[i] = number[right[old]]
+            init_plane(&plane, &feature[ptr[old]], &weight[ptr[old]])
             plane.n_terms = ptr[old + 1] - ptr[old]
-            plane.feature = &feature[ptr[old]]
-            plane.weight = &weight[ptr[old]]
             plane.threshold = threshold[old]
             plane.missing_left = tree.missing_go_left[old]
             EditableTree.set_plane(self, i, &plane)
@@ -141,10 +139,7 @@ cdef class EditableTree:
             own.feature = <feature_t*>grow_block(own.feature, plane.n_terms, sizeof(feature_t))
             own.weight = <w_t*>grow_block(own.weight, plane.n_terms, sizeof(w_t))
             self.room[node] = plane.n_terms
-        if plane.n_terms > 0:
-            memcpy(own.feature, plane.feature, plane.n_terms * sizeof(feature_t))
-            memcpy(own.weight, plane.weight, plane.n_terms * sizeof(w_t))
-        own.n_terms = plane.n_terms
+        copy_terms(plane, own)
         own.threshold = plane.threshold
         own.missing_left = plane.missing_left
         return 0

@@ -11,6 +11,7 @@ from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memcpy, memset
 
 from obtree.core.types cimport idx_t, node_t, row_t, w_t
+from obtree.data.missing cimport heavier_is_left
 from obtree.data.share cimport share_terms
 from obtree.optim.base cimport Problem
 from obtree.optim.editable_tree cimport Descent, EditableTree
@@ -67,7 +68,8 @@ cdef class Measure:
             # Rows that lack a value go as chosen, or to the heavier side if none did.
             self.missing_left[node] = (
                 self.tree.plane[node].missing_left if saw_missing
-                else self._weigh(start[left], end[left]) > self._weigh(start[right], end[right]))
+                else heavier_is_left(self._weigh(start[left], end[left]),
+                                     self._weigh(start[right], end[right])))
             # Until they are measured, and if no row comes, children have their parent's value.
             memcpy(&self.value[left, 0], &self.value[node, 0], n_values * sizeof(double))
             memcpy(&self.value[right, 0], &self.value[node, 0], n_values * sizeof(double))

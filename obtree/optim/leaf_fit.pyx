@@ -138,7 +138,6 @@ cdef bint fit_by_steps(Leaves leaves, node_t leaf, row_t* rows, idx_t n, RandSta
     cdef idx_t _epoch, b, p, i, k, start, here
     cdef float* bias = scratch.model + n_values * stride
     cdef int32_t at[LEAF_BATCH]
-    cdef row_t row
     cdef double weight = 0.0, slope
     if n_present < 2 and is_class:
         return False

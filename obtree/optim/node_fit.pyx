@@ -16,7 +16,7 @@ from obtree.core.dispatch cimport kernels
 from obtree.core.memory cimport Workspace
 from obtree.core.random cimport RandState, shuffle_pairs
 from obtree.core.types cimport feature_t, idx_t, row_t, w_t
-from obtree.data.hyperplane cimport Hyperplane
+from obtree.data.hyperplane cimport Hyperplane, init_plane
 from obtree.data.scatter cimport add_row, centre_scatter, clear_scatter, take_scatter
 from obtree.linear.adagrad cimport (
     BATCH,
@@ -82,14 +82,9 @@ cdef class NodeFit:
             take_scatter(&self.scatter, p, 1, memory)
             self.step = <double*>memory.take(p, sizeof(double))
             self.residual = <double*>memory.take(p, sizeof(double))
-        self.plane.feature = <feature_t*>memory.take(p, sizeof(feature_t))
-        self.plane.weight = <w_t*>memory.take(p, sizeof(w_t))
+        init_plane(&self.plane, <feature_t*>memory.take(p, sizeof(feature_t)),
+                   <w_t*>memory.take(p, sizeof(w_t)))
         self.layout.weight = <float*>memory.take(p, sizeof(float))
-        self.plane.partner = NULL
-        self.plane.share = NULL
-        self.plane.missing_left = False
-        self.plane.missing_seen = False
-        self.plane.lower = -float("inf")
         for k in range(stride):
             self.w[k] = 0.0
 

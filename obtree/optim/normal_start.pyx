@@ -13,7 +13,7 @@ from libc.math cimport sqrt
 from libc.stdint cimport int64_t, uint8_t
 
 from obtree.core.types cimport X_t, feature_t, idx_t, node_t, row_t, w_t
-from obtree.data.hyperplane cimport Hyperplane
+from obtree.data.hyperplane cimport Hyperplane, init_plane
 from obtree.data.project cimport project_rows
 from obtree.optim.base cimport Problem
 from obtree.optim.editable_tree cimport Descent, EditableTree
@@ -98,16 +98,14 @@ def measure_nodes(Problem problem, tree, weights, thresholds):
     cdef idx_t n, p
     cdef double total, sums, squares, distance
     cdef w_t weight
-    plane.partner = NULL
     with nogil:
         for node in range(<node_t>editable.n_nodes):
             if editable.left[node] < 0:
                 continue
             rows = descent.index.rows + descent.start[node]
             n = descent.end[node] - descent.start[node]
+            init_plane(&plane, &feature[term_ptr[origin[node]]], &scaled[term_ptr[origin[node]]])
             plane.n_terms = term_ptr[origin[node] + 1] - term_ptr[origin[node]]
-            plane.feature = &feature[term_ptr[origin[node]]]
-            plane.weight = &scaled[term_ptr[origin[node]]]
             project_rows(&problem.view, &plane, rows, n, &distances[0])
             total = sums = squares = 0.0
             for p in range(n):

@@ -5,12 +5,11 @@ Directions are normal in the units of units.pyx, over all features that no row l
 
 import numpy as np
 
-from libc.math cimport INFINITY
 from libc.stdint cimport uint32_t
 
 from obtree.core.random cimport RandState, normal, seed_state
 from obtree.core.types cimport feature_t, idx_t, row_t, w_t
-from obtree.data.hyperplane cimport Hyperplane
+from obtree.data.hyperplane cimport Hyperplane, init_plane
 from obtree.data.project cimport project_rows
 from obtree.optim.base cimport Problem
 from obtree.optim.units cimport Units
@@ -48,12 +47,8 @@ def draw_tree(Problem problem, Units units, max_depth, min_samples_leaf, uint32_
         if units.complete.scale[k] > 0.0:
             feature[n_terms] = units.complete.feature[k]
             n_terms += 1
+    init_plane(&plane, &feature[0], &weight[0])
     plane.n_terms = n_terms
-    plane.feature = &feature[0]
-    plane.weight = &weight[0]
-    plane.partner = NULL
-    plane.share = NULL
-    plane.lower = -INFINITY
     left, right, threshold, planes = [-1], [-1], [0.0], [None]
     queue = [(0, 0, np.arange(problem.n_train, dtype=np.int32))]
     for node, depth, members in queue:

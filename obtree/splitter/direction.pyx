@@ -14,7 +14,7 @@ from obtree.core.random cimport RandState
 from obtree.core.types cimport FOUND, LEAF, feature_t, idx_t, w_t
 from obtree.criterion.base cimport Criterion
 from obtree.data.dataset cimport DataView
-from obtree.data.hyperplane cimport EXTRA_TERMS
+from obtree.data.hyperplane cimport EXTRA_TERMS, copy_terms
 from obtree.data.project cimport project_rows
 from obtree.splitter.base cimport NodeTask, SplitResult, Splitter, SplitSettings
 from obtree.splitter.interval cimport IntervalSweep
@@ -100,18 +100,15 @@ cdef class DirectionSplitter(Splitter):
                             SplitResult* out) except -1 nogil:
         """Write the candidate to `out` if it beats `best`; a SweepStatus."""
         cdef const feature_t* partner = self.candidate.partner
-        cdef idx_t n_terms = self.candidate.n_terms
         cdef int status
         project_rows(self.view, &self.candidate, task.rows, task.n, self.score)
         status = self.sweeper.sweep(self.score, task.n, &task.limits, best)
         if status != BETTER:
             return status
-        out.plane.n_terms = n_terms
-        memcpy(out.plane.feature, self.candidate.feature, n_terms * sizeof(feature_t))
-        memcpy(out.plane.weight, self.candidate.weight, n_terms * sizeof(w_t))
+        copy_terms(&self.candidate, &out.plane)
         out.plane.partner = NULL
         if partner != NULL:
-            memcpy(out.partner, partner, n_terms * sizeof(feature_t))
+            memcpy(out.partner, partner, out.plane.n_terms * sizeof(feature_t))
             out.plane.partner = out.partner
         return BETTER
 

@@ -21,7 +21,6 @@ from numbers import Integral, Real
 from libc.math cimport INFINITY, sqrt
 from libc.stdint cimport uint32_t
 from libc.stdlib cimport qsort
-from libc.string cimport memcpy
 
 from obtree.core.memory cimport Workspace
 from obtree.core.random cimport RandState, bounded, draw_in_order
@@ -29,7 +28,7 @@ from obtree.core.types cimport FOUND, feature_t, idx_t, row_t, w_t
 from obtree.criterion.base cimport Criterion, NodeStats, ScanLimits
 from obtree.criterion.classes cimport ClassCriterion
 from obtree.data.dataset cimport DataView, gather_codes
-from obtree.data.hyperplane cimport Hyperplane, goes_left
+from obtree.data.hyperplane cimport Hyperplane, copy_terms, goes_left, init_plane
 from obtree.data.node_rows cimport find_complete
 from obtree.data.project cimport project_rows
 from obtree.splitter.axis cimport AxisSplitter
@@ -214,10 +213,9 @@ cdef class OC1Splitter(Splitter):
         self._codes = <uint32_t*>workspace.take(view.n_samples, sizeof(uint32_t))
         self._scores = <double*>workspace.take(view.n_samples, sizeof(double))
         self._features = <feature_t*>workspace.take(p, sizeof(feature_t))
-        self._plane.partner = NULL
-        self._plane.lower = -INFINITY
-        self._plane.feature = <feature_t*>workspace.take(self._max_columns, sizeof(feature_t))
-        self._plane.weight = <w_t*>workspace.take(self._max_columns, sizeof(w_t))
+        init_plane(&self._plane,
+                   <feature_t*>workspace.take(self._max_columns, sizeof(feature_t)),
+                   <w_t*>workspace.take(self._max_columns, sizeof(w_t)))
         return 0
 
     cdef int begin_tree(self, RandState* rng) except -1 nogil:
@@ -247,15 +245,12 @@ cdef class OC1Splitter(Splitter):
         if self._sweep.sweep(self._scores, task.n, &task.limits, &cut) != 1:
             return FOUND
         self._plane.threshold = cut.threshold
-        self._plane.missing_left = False
         if self._bias > 1.0 and not self._is_worthwhile(task, &out.plane):
             return FOUND
         out.rank_cut = -1
-        out.plane.n_terms = self._plane.n_terms
+        copy_terms(&self._plane, &out.plane)
         out.plane.threshold = self._plane.threshold
         out.plane.missing_left = False
-        memcpy(out.plane.feature, self._plane.feature, self._plane.n_terms * sizeof(feature_t))
-        memcpy(out.plane.weight, self._plane.weight, self._plane.n_terms * sizeof(w_t))
         return FOUND
 
     # ---- what the search sees -------------------------------------------------------

@@ -19,6 +19,7 @@ from obtree.core.sort cimport make_word
 from obtree.core.types cimport FOUND, LEAF, X_t, feature_t, idx_t, row_t, w_t
 from obtree.criterion.base cimport Criterion, Cut
 from obtree.data.dataset cimport DataView
+from obtree.data.missing cimport goes_to_left
 from obtree.data.node_rows cimport copy_rows
 from obtree.data.project cimport project_rows
 from obtree.splitter.base cimport NodeTask, SplitResult, Splitter, SplitSettings
@@ -192,11 +193,8 @@ cdef class PythonSplitter(Splitter):
         """Whether the cut is allowed, and better than `best`, which it then replaces."""
         cdef double previous = best.score
         cdef idx_t p, n_left = 0, n_right = 0
-        cdef bint to_left
         for p in range(task.n):
-            to_left = (missing_left if self.projection[p] != self.projection[p]
-                       else self.projection[p] <= threshold)
-            if to_left:
+            if goes_to_left(self.projection[p], threshold, missing_left):
                 self.words[n_left] = make_word(0, p)
                 n_left += 1
             else:

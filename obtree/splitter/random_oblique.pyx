@@ -16,7 +16,7 @@ import numbers
 import numpy as np
 
 from libc.stdint cimport uint8_t
-from libc.string cimport memcpy, memset
+from libc.string cimport memset
 
 from obtree.core.memory cimport Workspace
 from obtree.core.random cimport RandState
@@ -24,7 +24,7 @@ from obtree.core.types cimport FOUND, LEAF, feature_t, idx_t, row_t, w_t
 from obtree.criterion.base cimport Criterion
 from obtree.data.dataset cimport DataView
 from obtree.data.entries cimport project_entries
-from obtree.data.hyperplane cimport Hyperplane
+from obtree.data.hyperplane cimport Hyperplane, copy_terms, init_plane
 from obtree.data.lattice cimport KeyRange, Lattice
 from obtree.data.project cimport project_rows
 from obtree.splitter.base cimport NodeTask, SplitResult, Splitter, SplitSettings
@@ -143,9 +143,8 @@ cdef class RandomObliqueSplitter(Splitter):
             self.lattice.bind(view, workspace)
         self.scores = IntervalSweep() if self.two_sided else ScoreSweep()
         self.scores.bind(criterion, workspace, view.n_samples)
-        self.plane.partner = NULL
-        self.plane.feature = <feature_t*>workspace.take(view.n_features, sizeof(feature_t))
-        self.plane.weight = <w_t*>workspace.take(view.n_features, sizeof(w_t))
+        init_plane(&self.plane, <feature_t*>workspace.take(view.n_features, sizeof(feature_t)),
+                   <w_t*>workspace.take(view.n_features, sizeof(w_t)))
         self.projection = <double*>workspace.take(view.n_samples, sizeof(double))
         self.sums = NULL
         if (view.columns[0].rows != NULL and self.best_threshold and not self.two_sided
@@ -201,10 +200,7 @@ cdef class RandomObliqueSplitter(Splitter):
             n_left -= 1
             if status == BETTER:
                 found = True
-                out.plane.n_terms = self.plane.n_terms
-                memcpy(out.plane.feature, self.plane.feature,
-                       self.plane.n_terms * sizeof(feature_t))
-                memcpy(out.plane.weight, self.plane.weight, self.plane.n_terms * sizeof(w_t))
+                copy_terms(&self.plane, &out.plane)
                 if best.score >= self.criterion.goal:
                     break
         out.inherited = pack_known(&self.directions.pool)

@@ -16,6 +16,7 @@ from obtree.core.sort cimport make_word, rotate_last, sort_codes, word_key, word
 from obtree.core.types cimport idx_t, row_t
 from obtree.criterion.base cimport Criterion, Cut, RankColumn, ScanLimits
 from obtree.data.lattice cimport KeyRange, key_value
+from obtree.data.missing cimport goes_to_left
 
 
 cdef class ScoreSweep:
@@ -112,7 +113,7 @@ cdef class ScoreSweep:
     cdef int try_random(self, const double* score, idx_t n, RandState* rng,
                         const ScanLimits* limits, ScoreCut* best) except -1 nogil:
         cdef double low, high, threshold = DBL_MAX
-        cdef bint missing_left = False, to_left
+        cdef bint missing_left = False
         cdef idx_t p, n_left = 0, n_right = 0
         cdef idx_t n_missing = find_range(score, n, &low, &high)
         cdef Cut cut
@@ -124,8 +125,7 @@ cdef class ScoreSweep:
                 threshold = low
             missing_left = n_missing > 0 and bounded(rng, 2) == 1
         for p in range(n):
-            to_left = missing_left if score[p] != score[p] else score[p] <= threshold
-            if to_left:
+            if goes_to_left(score[p], threshold, missing_left):
                 self.words[n_left] = make_word(0, p)
                 n_left += 1
             else:

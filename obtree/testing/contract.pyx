@@ -16,7 +16,7 @@ from obtree.core.random cimport RandState, seed_state
 from obtree.core.types cimport FOUND, LEAF, feature_t, idx_t, row_t, w_t
 from obtree.criterion.base cimport Criterion, NodeStats
 from obtree.data.dataset cimport Dataset, gather_codes
-from obtree.data.hyperplane cimport EXTRA_TERMS, Hyperplane, goes_left
+from obtree.data.hyperplane cimport EXTRA_TERMS, Hyperplane, goes_left, init_plane
 from obtree.data.project cimport project_rows
 from obtree.splitter.base cimport NodeTask, SplitResult, Splitter, SplitSettings
 
@@ -144,15 +144,8 @@ cdef class SplitterBench:
         self._out.rank_cut = -1
         self._out.inherited = 0
         self._out.partner = &self._partner[0]
-        self._out.plane.n_terms = 0
-        self._out.plane.feature = &self._feature[0]
-        self._out.plane.weight = &self._weight[0]
-        self._out.plane.partner = NULL
+        init_plane(&self._out.plane, &self._feature[0], &self._weight[0])
         self._out.plane.threshold = NAN
-        self._out.plane.lower = -INFINITY
-        self._out.plane.share = NULL
-        self._out.plane.missing_left = False
-        self._out.plane.missing_seen = False
 
     def _find_overruns(self):
         """What was written where it must not be."""

@@ -253,14 +253,11 @@ def split_index(Dataset dataset, sample_weight, idx_t start, idx_t end, feature,
     before = np.array([index.rows[i] for i in range(index.n_rows)])
     if not 0 <= start <= end <= index.n_rows:
         raise IndexError(f"[{start}, {end}) of {index.n_rows} rows")
+    hyperplane.init_plane(&plane, &features[0], &terms[0])
     plane.n_terms = features.shape[0]
-    plane.feature = &features[0]
-    plane.weight = &terms[0]
     plane.threshold = threshold
     plane.missing_left = missing_left
     plane.lower = lower
-    plane.partner = NULL
-    plane.share = NULL
     if partner is not None:
         partners = np.array(partner, dtype=np.int32)
         plane.partner = &partners[0]
@@ -527,14 +524,11 @@ def propose_splits(Dataset dataset, Criterion criterion, Splitter splitter, rows
     task.weight = &weights[0]
     task.limits = make_limits(min_samples_leaf, min_weight_leaf, 0, lower, upper)
     task.inherited = 0
-    out.plane.feature = &feature[0]
-    out.plane.weight = &terms[0]
     out.partner = &partner[0]
     result = []
     for _ in range(repeats):
         out.rank_cut = -1
-        out.plane.partner = NULL
-        out.plane.lower = -INFINITY
+        hyperplane.init_plane(&out.plane, &feature[0], &terms[0])
         if splitter.node_split(&task, &out) != FOUND:
             result.append(None)
             continue

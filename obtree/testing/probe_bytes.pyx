@@ -6,7 +6,7 @@ from libc.stdint cimport int16_t, int32_t, uint8_t
 
 from obtree.core.dispatch cimport kernels
 from obtree.core.types cimport feature_t, row_t, w_t
-from obtree.data.hyperplane cimport Hyperplane
+from obtree.data.hyperplane cimport Hyperplane, init_plane
 from obtree.optim.base cimport Problem
 from obtree.optim.sides cimport Layout, find_sides, is_dense, lay_out
 from obtree.optim.units cimport Units
@@ -83,11 +83,8 @@ def find_left(Problem problem, weights, double threshold):
     cdef row_t[::1] rows = np.arange(problem.n_rows, dtype=np.int32)
     cdef float[::1] room = np.empty(problem.n_features, dtype=np.float32)
     cdef double[::1] out = np.empty(problem.n_rows)
+    init_plane(&plane, &feature[0], &weight[0])
     plane.n_terms = problem.n_features
-    plane.feature = &feature[0]
-    plane.weight = &weight[0]
-    plane.partner = NULL
-    plane.share = NULL
     plane.threshold = threshold
     layout.weight = &room[0]
     if not is_dense(units, &plane):

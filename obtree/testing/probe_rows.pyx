@@ -7,7 +7,7 @@ from libc.stdint cimport uint32_t
 from obtree.core.types cimport X_t, feature_t, idx_t, row_t, w_t
 from obtree.data cimport node_rows, share
 from obtree.data.dataset cimport Dataset
-from obtree.data.hyperplane cimport Hyperplane
+from obtree.data.hyperplane cimport Hyperplane, init_plane
 
 
 def find_complete(Dataset dataset, rows):
@@ -43,9 +43,8 @@ def share_terms(Dataset dataset, feature, weight, rows, sample_weight, partner=N
     cdef Hyperplane plane
     out = np.empty(len(feature))
     cdef double[::1] result = out
+    init_plane(&plane, &features[0], &terms[0])
     plane.n_terms = features.shape[0]
-    plane.feature = &features[0]
-    plane.weight = &terms[0]
     plane.partner = NULL if partner is None else &partners[0]
     share.share_terms(&dataset.view, &plane, &at[0], at.shape[0], &weights[0], &result[0])
     return out

@@ -10,7 +10,7 @@ from obtree.core.types cimport feature_t, idx_t, row_t, w_t
 from obtree.criterion.base cimport Criterion, NodeStats, ScanLimits
 from obtree.data cimport project, scale
 from obtree.data.dataset cimport Dataset
-from obtree.data.hyperplane cimport Hyperplane
+from obtree.data.hyperplane cimport Hyperplane, init_plane
 from obtree.data.lattice cimport KeyRange, Lattice, key_value
 from obtree.splitter.interval cimport IntervalSweep
 from obtree.splitter.sweep cimport BETTER, CONSTANT, ScoreCut, ScoreSweep, reset_cut
@@ -23,10 +23,8 @@ def project_node(Dataset dataset, feature, weight, rows):
     cdef const row_t[::1] at = np.ascontiguousarray(rows, dtype=np.int32)
     cdef double[::1] out = np.empty(len(rows))
     cdef Hyperplane plane
+    init_plane(&plane, &features[0], &terms[0])
     plane.n_terms = features.shape[0]
-    plane.feature = &features[0]
-    plane.weight = &terms[0]
-    plane.partner = NULL
     project.project_rows(&dataset.view, &plane, &at[0], at.shape[0], &out[0])
     return np.asarray(out)
 
@@ -91,10 +89,8 @@ def project_lattice(Dataset dataset, feature, weight, rows):
     cdef Workspace workspace = Workspace()
     cdef KeyRange found
     cdef Hyperplane plane
+    init_plane(&plane, &features[0], &terms[0])
     plane.n_terms = features.shape[0]
-    plane.feature = &features[0]
-    plane.weight = &terms[0]
-    plane.partner = NULL
     lattice.bind(&dataset.view, workspace)
     if not lattice.project(&plane, &at[0], at.shape[0], &keys[0], &found):
         return None

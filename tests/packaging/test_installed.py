@@ -34,6 +34,7 @@ PUBLIC_PXD = [
     "obtree/data/encode.pxd",
     "obtree/data/hyperplane.pxd",
     "obtree/data/lattice.pxd",
+    "obtree/data/missing.pxd",
     "obtree/data/node_rows.pxd",
     "obtree/data/partition.pxd",
     "obtree/data/project.pxd",
