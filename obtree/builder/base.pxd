@@ -8,7 +8,7 @@ from obtree.core.random cimport RandState
 from obtree.core.types cimport idx_t, node_t, w_t
 from obtree.criterion.base cimport Criterion, NodeStats
 from obtree.data.block cimport RankBlock
-from obtree.data.dataset cimport DataView
+from obtree.data.fit cimport FitView
 from obtree.data.partition cimport SampleIndex
 from obtree.splitter.base cimport NodeTask, SplitResult, Splitter, SplitSettings
 
@@ -48,8 +48,8 @@ cdef class TreeBuilder:
     cdef double* share                # of the proposal's terms
     cdef object _monotonic            # keeps settings.monotonic alive
 
-    cdef int bind(self, const DataView* view, Criterion criterion, Splitter splitter, rule,
-                  const volatile int* stop, Workspace workspace) except -1
+    cdef int bind(self, const FitView* fit, Criterion criterion, Splitter splitter, rule,
+                  Workspace workspace) except -1
     cdef int begin_tree(self, RandState* rng) except -1 nogil
     cdef int open_root(self, OpenNode* open) except -1 nogil
     cdef bint open_node(self, const OpenNode* open, NodeStats* stats) except -1 nogil

@@ -17,19 +17,21 @@ from obtree.core.types cimport FOUND, feature_t, idx_t, impurity_epsilon, w_t
 from obtree.criterion.base cimport Criterion, NodeStats
 from obtree.data.block cimport RankBlock
 from obtree.data.dataset cimport DataView
+from obtree.data.fit cimport FitView
 from obtree.data.hyperplane cimport EXTRA_TERMS, init_plane
 from obtree.data.partition cimport SampleIndex
 from obtree.data.share cimport share_terms
-from obtree.splitter.base cimport NodeTask, Splitter
+from obtree.splitter.base cimport NodeTask, Splitter, TreeTask
 
 
 cdef class TreeBuilder:
     """Grows one tree after the other, in the memory of one worker."""
 
-    cdef int bind(self, const DataView* view, Criterion criterion, Splitter splitter, rule,
-                  const volatile int* stop, Workspace workspace) except -1:
+    cdef int bind(self, const FitView* fit, Criterion criterion, Splitter splitter, rule,
+                  Workspace workspace) except -1:
         """Take scratch and hand the collaborators what they need; once per worker."""
         cdef const int8_t[::1] signs
+        cdef const DataView* view = fit.data
         cdef idx_t max_terms = view.n_features + EXTRA_TERMS
         self.rule.max_depth = rule.max_depth
         self.rule.min_samples_split = rule.min_samples_split
@@ -39,7 +41,7 @@ cdef class TreeBuilder:
         self.rule.max_leaf_nodes = rule.max_leaf_nodes
         self.settings.max_features = rule.max_features
         self.settings.monotonic = NULL
-        self.settings.stop = stop
+        self.settings.stop = fit.stop
         self.constrained = rule.monotonic_cst is not None
         if self.constrained:
             self._monotonic = np.ascontiguousarray(rule.monotonic_cst, dtype=np.int8)
@@ -48,13 +50,14 @@ cdef class TreeBuilder:
         self.criterion = criterion
         self.splitter = splitter
         self.index = SampleIndex()
+        # Of a node's rows the criterion reads X itself, not the block.
+        criterion.bind(view, fit.targets, workspace, view.n_samples)
         self.store = NodeStore(criterion.value_size)
         self.store.reserve(view.n_samples)
-        criterion.bind(workspace, view.n_samples)
         self.block = RankBlock()
         self.block.bind(view, self.in_order and type(splitter).reads_whole_nodes, workspace)
         # The splitter first: of what the workspace shares it wants most.
-        splitter.bind(&self.block.view, criterion, &self.settings, workspace)
+        splitter.bind(&self.block.view, fit.targets, criterion, &self.settings, workspace)
         self.index.bind(&self.block.view, workspace)
         self.result.plane.feature = <feature_t*>workspace.take(max_terms, sizeof(feature_t))
         self.result.plane.weight = <w_t*>workspace.take(max_terms, sizeof(w_t))
@@ -64,12 +67,17 @@ cdef class TreeBuilder:
 
     cdef int begin_tree(self, RandState* rng) except -1 nogil:
         """Empty the store; index.weight says which rows the tree grows on."""
+        cdef TreeTask task
         self.store.clear()
         self.index.fill()
         self.block.begin_tree()
         self.min_weight_leaf = self.rule.min_weight_fraction_leaf * self.index.total_weight
         self.criterion.begin_tree(self.index.rows, self.index.n_rows, self.index.weight)
-        self.splitter.begin_tree(rng)
+        task.rows = self.index.rows
+        task.n = self.index.n_rows
+        task.weight = self.index.weight
+        task.rng = rng
+        self.splitter.begin_tree(&task)
         return 0
 
     cdef int open_root(self, OpenNode* open) except -1 nogil:

@@ -23,18 +23,16 @@ from obtree.criterion.base cimport (
     is_allowed,
     keeps_order,
 )
+from obtree.data.dataset cimport DataView
+from obtree.data.targets cimport TargetView
 
 
 cdef class AbsoluteError(Criterion):
-    """Mean absolute distance from the node's median, averaged over the outputs.
+    """Mean absolute distance from the node's median, averaged over the outputs."""
 
-    Parameters
-    ----------
-    targets : float64 ndarray of shape (n_samples, n_outputs)
-    """
+    target_kind = "real"
 
-    cdef object _targets
-    cdef const y_t* _y
+    cdef const y_t* _y                # values of the targets
     cdef idx_t _n                     # rows of the node
     cdef w_t _node_weight
     cdef double _margin               # less than this between two cuts is rounding
@@ -54,21 +52,10 @@ cdef class AbsoluteError(Criterion):
     cdef double* _sums_below
     cdef idx_t _top                   # the largest power of two <= n
 
-    def __init__(self, targets):
-        cdef const y_t[:, ::1] y = targets
-        self._targets = targets
-        self._y = &y[0, 0]
-        self.n_outputs = targets.shape[1]
-        self.value_size = self.n_outputs
-
-    cpdef Criterion clone(self):
-        return type(self)(self._targets)
-
-    def targets(self):
-        """The targets, of shape (n_samples, n_outputs)."""
-        return self._targets
-
-    cdef int bind(self, Workspace workspace, idx_t max_rows) except -1:
+    cdef int bind(self, const DataView* data, const TargetView* targets, Workspace workspace,
+                  idx_t max_rows) except -1:
+        Criterion.bind(self, data, targets, workspace, max_rows)
+        self._y = targets.values
         self._w = <w_t*>workspace.take(max_rows, sizeof(w_t))
         self._rank = <idx_t*>workspace.take(max_rows * self.n_outputs, sizeof(idx_t))
         self._sorted = <y_t*>workspace.take(max_rows * self.n_outputs, sizeof(y_t))

@@ -1,5 +1,12 @@
 # Criterion: what a node's targets look like and which cut separates them best.
 #
+# It owns neither X nor y: `bind` lends both. One without targets measures the rows themselves.
+#
+#     prepare      once per fit              GIL held, before any worker, may raise
+#     bind         once per worker thread    GIL held, may raise; take scratch here
+#     begin_tree   once per tree             no GIL
+#     load_node    once per node             no GIL; then any number of scans
+#
 # A criterion is loaded with a node once, then asked about many candidate directions.
 # A candidate arrives either as sorted (key, position) words or as small integers
 # (bins), and the loop over samples is inside `scan`: one virtual call per direction,
@@ -11,6 +18,9 @@ from libc.string cimport memcpy
 
 from obtree.core.memory cimport Workspace
 from obtree.core.types cimport idx_t, row_t, w_t, y_t
+from obtree.data.dataset cimport DataView
+from obtree.data.fit cimport FitView
+from obtree.data.targets cimport TargetView
 
 
 cdef struct NodeStats:
@@ -56,6 +66,10 @@ cdef struct FlipBase:
 
 
 cdef class Criterion:
+    cdef const DataView* data         # NULL only where a criterion of targets is probed alone
+    cdef const TargetView* targets
+    cdef object prepared              # what `prepare` returned, shared by all workers
+    # Set by bind; those of the targets unless a subclass says otherwise afterwards.
     cdef readonly idx_t n_outputs
     cdef readonly idx_t value_size    # doubles per node: n_outputs * largest number of classes
     # Set by load_node: a cut with this score leaves nothing to gain, both sides being pure.
@@ -65,8 +79,14 @@ cdef class Criterion:
     # have a unit begin_tree sets it, in that unit.
     cdef double negligible
 
-    # Take scratch for nodes of up to max_rows rows. Once per worker, GIL held, may raise.
-    cdef int bind(self, Workspace workspace, idx_t max_rows) except -1
+    # What all workers are to read and nobody to write; the criterion itself is not changed.
+    cdef object prepare(self, const FitView* fit)
+
+    # Remember X and the targets, and take scratch for nodes of up to max_rows rows. Once per
+    # worker, GIL held, may raise. Subclasses call this first: it refuses targets of another
+    # kind than `target_kind`.
+    cdef int bind(self, const DataView* data, const TargetView* targets, Workspace workspace,
+                  idx_t max_rows) except -1
 
     # Weights of the tree about to grow (IN weight, by row of X). Once per tree.
     cdef int begin_tree(self, const row_t* rows, idx_t n, const w_t* weight) except -1 nogil

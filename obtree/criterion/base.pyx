@@ -9,17 +9,42 @@ from libc.stdint cimport uint32_t, uint64_t
 
 from obtree.core.memory cimport Workspace
 from obtree.core.types cimport idx_t, impurity_epsilon, row_t, w_t
+from obtree.data.dataset cimport DataView
+from obtree.data.fit cimport FitView
+from obtree.data.targets cimport TargetView
+
+from obtree.data.targets import KINDS
 
 
 cdef class Criterion:
-    """Measure of a node's impurity and of the quality of a cut."""
+    """Measure of a node's impurity and of the quality of a cut.
+
+    A criterion holds parameters only, and every worker thread works on a clone of it.
+    """
+
+    #: What it measures: "classes", "real" targets, or "none", the rows of X themselves.
+    target_kind = None
 
     def __cinit__(self, *args, **kwargs):
         self.goal = INFINITY
         self.negligible = impurity_epsilon()
 
-    cdef int bind(self, Workspace workspace, idx_t max_rows) except -1:
-        raise NotImplementedError(f"{type(self).__name__} must implement bind")
+    cdef object prepare(self, const FitView* fit):
+        return None
+
+    cdef int bind(self, const DataView* data, const TargetView* targets, Workspace workspace,
+                  idx_t max_rows) except -1:
+        given = KINDS[<int>targets.kind]
+        if type(self).target_kind != given:
+            raise ValueError(
+                f"{type(self).__name__} takes targets of the kind {type(self).target_kind!r}, its "
+                f"target_kind, and these are {given!r}"
+            )
+        self.data = data
+        self.targets = targets
+        self.n_outputs = max(<idx_t>1, targets.n_outputs)
+        self.value_size = self.n_outputs * max(<idx_t>1, targets.max_n_classes)
+        return 0
 
     cdef int begin_tree(self, const row_t* rows, idx_t n, const w_t* weight) except -1 nogil:
         return 0
@@ -68,5 +93,5 @@ cdef class Criterion:
         pass
 
     cpdef Criterion clone(self):
-        """An unbound copy that shares the targets; each worker has its own."""
-        raise NotImplementedError(f"{type(self).__name__} must implement clone")
+        """An unbound copy with the same parameters; each worker has its own."""
+        return type(self)()

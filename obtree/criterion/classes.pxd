@@ -8,9 +8,7 @@ from obtree.criterion.class_sums cimport ClassNode
 
 
 cdef class ClassCriterion(Criterion):
-    cdef object _codes                # int32 (n_samples, n_outputs), keeps `_y` alive
-    cdef object _n_classes            # int64 (n_outputs,)
-    cdef const int32_t* _y
+    cdef const int32_t* _y            # codes of the targets
     cdef ClassNode node
     cdef FlipBase flips
     cdef bint whole_weights           # every weight of the tree is a whole number
@@ -43,9 +41,6 @@ cdef class ClassCriterion(Criterion):
     cdef void compact_slots(self) noexcept nogil
     cdef void use_all_slots(self) noexcept nogil
     cdef void unpack_rows(self) noexcept nogil
-    # The slots of the current node's rows (n * n_outputs): class c of output k is slot
-    # k * node.stride + c.
-    cdef const int32_t* node_slots(self) noexcept nogil
     cdef double impurity_of(self, const w_t* counts, w_t weight) noexcept nogil
     cdef double perfect_score(self) noexcept nogil
     cdef void fill_bins(self, const RankColumn* column, idx_t n) noexcept nogil

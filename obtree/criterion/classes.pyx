@@ -5,8 +5,6 @@ of weights in float64: with whole-number weights they are exact, and a row of we
 gives bit for bit what two equal rows give.
 """
 
-import numpy as np
-
 from libc.math cimport INFINITY, floor
 from libc.stdint cimport int32_t, uint32_t
 from libc.string cimport memset
@@ -24,6 +22,8 @@ from obtree.criterion.base cimport (
 )
 from obtree.criterion.class_sums cimport ClassNode, row_slot, row_weight
 from obtree.criterion.sweep cimport PACKED_CLASS_BITS
+from obtree.data.dataset cimport DataView
+from obtree.data.targets cimport TargetView
 
 
 cdef enum:
@@ -32,41 +32,24 @@ cdef enum:
 
 
 cdef class ClassCriterion(Criterion):
-    """Base of the classification criteria.
+    """Base of the classification criteria."""
 
-    Parameters
-    ----------
-    codes : int32 ndarray of shape (n_samples, n_outputs)
-        Classes as numbers 0..n_classes-1, for each output.
-    n_classes : int64 ndarray of shape (n_outputs,)
-    """
+    target_kind = "classes"
 
     def __cinit__(self, *args):
         self.scans_above = True
 
-    def __init__(self, codes, n_classes):
-        cdef const int32_t[:, ::1] y = codes
-        self._codes = codes
-        self._n_classes = np.ascontiguousarray(n_classes, dtype=np.int64)
-        self._y = &y[0, 0]
-        self.n_outputs = codes.shape[1]
+    cdef int bind(self, const DataView* data, const TargetView* targets, Workspace workspace,
+                  idx_t max_rows) except -1:
+        cdef idx_t n_padded
+        Criterion.bind(self, data, targets, workspace, max_rows)
+        self._y = targets.codes
         self.node.n_outputs = self.n_outputs
-        self.node.stride = int(self._n_classes.max())
+        self.node.stride = targets.max_n_classes
         self.node.n_slots = self.n_outputs * self.node.stride
-        self.node.n_padded = (self.node.n_slots + 3) // 4 * 4
+        self.node.n_padded = n_padded = (self.node.n_slots + 3) // 4 * 4
         self.n_class_slots = self.node.n_slots
-        self.n_class_padded = self.node.n_padded
-        self.value_size = self.node.n_slots
-
-    cpdef Criterion clone(self):
-        return type(self)(self._codes, self._n_classes)
-
-    def classes(self):
-        """The class codes and the number of classes of each output."""
-        return self._codes, self._n_classes
-
-    cdef int bind(self, Workspace workspace, idx_t max_rows) except -1:
-        cdef idx_t n_padded = self.node.n_padded
+        self.n_class_padded = n_padded
         self.class_total = <w_t*>workspace.take(n_padded, sizeof(w_t))
         self.present_total = <w_t*>workspace.take(n_padded, sizeof(w_t))
         self.slot_of = <uint32_t*>workspace.take(n_padded, sizeof(uint32_t))
@@ -79,7 +62,7 @@ cdef class ClassCriterion(Criterion):
         self.node.slot = <int32_t*>workspace.take(max_rows * self.n_outputs, sizeof(int32_t))
         self.node.w = <w_t*>workspace.take(max_rows, sizeof(w_t))
         self.packed = <uint32_t*>workspace.take(max_rows, sizeof(uint32_t))
-        self.packed_of = <uint32_t*>workspace.take(self._codes.shape[0], sizeof(uint32_t))
+        self.packed_of = <uint32_t*>workspace.take(targets.n_samples, sizeof(uint32_t))
         self.counts = <uint32_t*>workspace.take(2 * n_padded, sizeof(uint32_t))
         self.max_bins = max(256, MAX_BINS_BYTES // (n_padded * <idx_t>sizeof(w_t)))
         self.max_bins = min(self.max_bins, max_rows + 1)
@@ -252,10 +235,6 @@ cdef class ClassCriterion(Criterion):
             node.slot[p] = <int32_t>row_slot(node, p, 0)
             node.w[p] = row_weight(node, p)
         node.packed = NULL
-
-    cdef const int32_t* node_slots(self) noexcept nogil:
-        self.unpack_rows()
-        return self.node.slot
 
     cdef int begin_flips(self, const double* score, idx_t n, uint32_t* token) except -1 nogil:
         cdef ClassNode* node = &self.node

@@ -15,6 +15,8 @@ from obtree.criterion.base cimport Cut, RankColumn, ScanLimits
 from obtree.criterion.class_sums cimport EntropySums
 from obtree.criterion.classes cimport ClassCriterion
 from obtree.criterion.sweep cimport sweep_bins, sweep_flips, sweep_words
+from obtree.data.dataset cimport DataView
+from obtree.data.targets cimport TargetView
 
 cdef enum:
     MAX_TABLE = 65536                 # beyond, the logarithm is no slower than memory
@@ -32,9 +34,10 @@ cdef class Entropy(ClassCriterion):
         self.slots_per_row = 0.5
         self.margin_share = 1e-12
 
-    cdef int bind(self, Workspace workspace, idx_t max_rows) except -1:
+    cdef int bind(self, const DataView* data, const TargetView* targets, Workspace workspace,
+                  idx_t max_rows) except -1:
         cdef idx_t x
-        ClassCriterion.bind(self, workspace, max_rows)
+        ClassCriterion.bind(self, data, targets, workspace, max_rows)
         self._n_table = min(MAX_TABLE, 2 * max_rows + 2)
         self._table = <double*>workspace.take(self._n_table, sizeof(double))
         self._table[0] = 0.0

@@ -8,8 +8,7 @@ from obtree.criterion.moments_sweep cimport MomentNode
 
 
 cdef class MomentCriterion(Criterion):
-    cdef object _targets              # float64 (n_samples, n_outputs), keeps `_y` alive
-    cdef const y_t* _y
+    cdef const y_t* _y                # values of the targets
     cdef MomentNode node
     cdef FlipBase flips
     cdef double* bins                 # (n_bins * (1 + n_outputs)) sums, zero between calls

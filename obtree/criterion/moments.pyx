@@ -20,40 +20,28 @@ from obtree.criterion.base cimport (
     find_largest,
     rank_key,
 )
+from obtree.data.dataset cimport DataView
+from obtree.data.targets cimport TargetView
 
 cdef enum:
     MAX_BINS = 65536
 
 
 cdef class MomentCriterion(Criterion):
-    """Base of the regression criteria made of weighted sums.
+    """Base of the regression criteria made of weighted sums."""
 
-    Parameters
-    ----------
-    targets : float64 ndarray of shape (n_samples, n_outputs)
-    """
+    target_kind = "real"
 
     def __cinit__(self, *args):
         self.centred = True
         self.scans_above = True
 
-    def __init__(self, targets):
-        cdef const y_t[:, ::1] y = targets
-        self._targets = targets
-        self._y = &y[0, 0]
-        self.n_outputs = targets.shape[1]
+    cdef int bind(self, const DataView* data, const TargetView* targets, Workspace workspace,
+                  idx_t max_rows) except -1:
+        cdef idx_t width = 1 + targets.n_outputs
+        Criterion.bind(self, data, targets, workspace, max_rows)
+        self._y = targets.values
         self.node.n_outputs = self.n_outputs
-        self.value_size = self.n_outputs
-
-    cpdef Criterion clone(self):
-        return type(self)(self._targets)
-
-    def targets(self):
-        """The targets, of shape (n_samples, n_outputs)."""
-        return self._targets
-
-    cdef int bind(self, Workspace workspace, idx_t max_rows) except -1:
-        cdef idx_t width = 1 + self.n_outputs
         self.node.centre = <double*>workspace.take(self.n_outputs, sizeof(double))
         self.node.total = <double*>workspace.take(self.n_outputs, sizeof(double))
         self.node.left = <double*>workspace.take(self.n_outputs, sizeof(double))

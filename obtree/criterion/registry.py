@@ -3,7 +3,6 @@
 from obtree.core.names import list_names, show, unknown_name
 from obtree.criterion.absolute_error import AbsoluteError
 from obtree.criterion.base import Criterion
-from obtree.criterion.classes import ClassCriterion
 from obtree.criterion.entropy import Entropy
 from obtree.criterion.friedman import FriedmanError
 from obtree.criterion.gini import Gini
@@ -27,52 +26,57 @@ _VALUES = {
     "poisson": Poisson,
 }
 
+_NAMED = {"classes": _CLASSES, "real": _VALUES, "none": {}}
+
 CLASSIFICATION = tuple(_CLASSES)
 REGRESSION = tuple(_VALUES)
 
 
-def find_criterion(criterion, classification):
+def find_criterion(criterion, kind):
     """The class of a criterion that was given by name, or as a class of another package.
 
     Parameters
     ----------
     criterion : str or subclass of Criterion
-        For classification a subclass of `ClassCriterion`, which alone knows classes.
-    classification : bool
+        A class says by its ``target_kind`` which targets it takes.
+    kind : {"classes", "real", "none"}
+        What the targets are.
 
     Returns
     -------
     subclass of Criterion
     """
-    known = _CLASSES if classification else _VALUES
+    known = _NAMED[kind]
     if isinstance(criterion, type) and issubclass(criterion, Criterion):
-        if issubclass(criterion, ClassCriterion) == classification:
+        if criterion.target_kind == kind:
             return criterion
-        expected = "a subclass of ClassCriterion" if classification else "one of real targets"
         raise ValueError(
-            f"criterion={show(criterion)} is not valid for {'class' if classification else 'real'} "
-            f"targets; expected {expected}, or a name among {list_names(known)}"
+            f"criterion={show(criterion)} is not valid for targets of the kind {kind!r}, since its "
+            f"target_kind is {criterion.target_kind!r}; expected a class whose target_kind is "
+            f"{kind!r}" + (f", or a name among {list_names(known)}" if known else "")
+        )
+    if not known:
+        raise ValueError(
+            f"criterion={show(criterion)} is not valid without targets; expected a subclass of "
+            "Criterion whose target_kind is 'none'"
         )
     if not isinstance(criterion, str) or criterion not in known:
         raise ValueError(unknown_name("criterion", criterion, known))
     return known[criterion]
 
 
-def make_criterion(criterion, y, n_classes=None):
+def make_criterion(criterion, targets):
     """Make a criterion for these targets.
 
     Parameters
     ----------
     criterion : str or subclass of Criterion
-        One of `CLASSIFICATION` when `n_classes` is given, else of `REGRESSION`; or a class.
-    y : ndarray of shape (n_samples, n_outputs)
-        int32 class codes, or float64 targets; C-contiguous.
-    n_classes : int64 ndarray of shape (n_outputs,), optional
-        Number of classes of each output.
+        One of `CLASSIFICATION` for classes, one of `REGRESSION` for real targets; or a class.
+    targets : Targets
+        What it is going to be bound to.
 
     Returns
     -------
     Criterion
     """
-    found = find_criterion(criterion, n_classes is not None)
-    return found(y) if n_classes is None else found(y, n_classes)
+    return find_criterion(criterion, targets.kind)()

@@ -8,6 +8,7 @@ so that they share one sweep and differ in what `rate_slots` makes of them.
 from libc.math cimport INFINITY
 from libc.stdint cimport uint32_t, uint64_t
 
+from obtree.core.memory cimport Workspace
 from obtree.core.types cimport idx_t, w_t
 from obtree.criterion.base cimport Cut, RankColumn, ScanLimits
 from obtree.criterion.class_sums cimport (
@@ -20,6 +21,8 @@ from obtree.criterion.class_sums cimport (
 )
 from obtree.criterion.classes cimport ClassCriterion
 from obtree.criterion.sweep cimport sweep_bins, sweep_flips, sweep_words
+from obtree.data.dataset cimport DataView
+from obtree.data.targets cimport TargetView
 
 
 cdef class SlotCriterion(ClassCriterion):
@@ -126,10 +129,15 @@ cdef class SumOfVariances(SlotCriterion):
     Sensible where the order of the classes means something.
     """
 
-    def __cinit__(self, codes, n_classes):
+    def __cinit__(self, *args):
         self.measure = SUM_OF_VARIANCES
+
+    cdef int bind(self, const DataView* data, const TargetView* targets, Workspace workspace,
+                  idx_t max_rows) except -1:
+        ClassCriterion.bind(self, data, targets, workspace, max_rows)
         # Scores are sums of squared class numbers.
-        self.margin_share = 1e-12 * max(1, int(max(n_classes)) - 1) ** 2
+        self.margin_share = 1e-12 * max(1, targets.max_n_classes - 1) ** 2
+        return 0
 
     cdef double impurity_of(self, const w_t* counts, w_t weight) noexcept nogil:
         cdef double variance = 0.0, mean

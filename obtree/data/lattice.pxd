@@ -16,19 +16,18 @@ cdef struct KeyRange:
 
 
 cdef class Lattice:
-    cdef const DataView* view
     # (n_features) what each rank stands for, in units of the column and counted from the
     # smallest; NULL: the column is not on a lattice.
     cdef int32_t** table
     cdef int* exponent        # (n_features) the unit is two to this power
 
-    # Once per worker.
+    # Once per fit; what is kept lies in the workspace, and workers only read it.
     cdef int bind(self, const DataView* view, Workspace workspace) except -1
 
     # OUT keys (n), found. False, with nothing written, when the projections of this
     # direction are not known to be small multiples of one number.
-    cdef bint project(self, const Hyperplane* plane, const row_t* rows, idx_t n,
-                      uint32_t* keys, KeyRange* found) noexcept nogil
+    cdef bint project(self, const DataView* view, const Hyperplane* plane, const row_t* rows,
+                      idx_t n, uint32_t* keys, KeyRange* found) noexcept nogil
 
 
 # The projection that a key stands for.

@@ -29,7 +29,6 @@ cdef class Lattice:
     cdef int bind(self, const DataView* view, Workspace workspace) except -1:
         cdef const ColumnView* column
         cdef idx_t j, k
-        self.view = view
         self.table = <int32_t**>workspace.take(view.n_features, sizeof(int32_t*))
         self.exponent = <int*>workspace.take(view.n_features, sizeof(int))
         for j in range(view.n_features):
@@ -44,15 +43,15 @@ cdef class Lattice:
                 )
         return 0
 
-    cdef bint project(self, const Hyperplane* plane, const row_t* rows, idx_t n,
-                      uint32_t* keys, KeyRange* found) noexcept nogil:
+    cdef bint project(self, const DataView* view, const Hyperplane* plane, const row_t* rows,
+                      idx_t n, uint32_t* keys, KeyRange* found) noexcept nogil:
         cdef const ColumnView* column
         cdef const uint8_t* codes[MAX_TERMS]
         cdef const int32_t* table[MAX_TERMS]
         cdef int32_t factor[MAX_TERMS]
         cdef int exponent[MAX_TERMS]
         cdef int smallest = 0
-        cdef bint by_rows = n <= self.view.row_limit, ranks = True
+        cdef bint by_rows = n <= view.row_limit, ranks = True
         cdef idx_t k, j, span, total = 0, offset = 0
         cdef double base = 0.0
         if plane.n_terms > MAX_TERMS:
@@ -66,11 +65,11 @@ cdef class Lattice:
         for k in range(plane.n_terms):
             if exponent[k] - smallest > MAX_SHIFT:
                 return False
-            column = &self.view.columns[plane.feature[k]]
+            column = &view.columns[plane.feature[k]]
             table[k] = self.table[plane.feature[k]]
             codes[k] = <const uint8_t*>column.codes
             if by_rows:
-                codes[k] = self.view.row_codes + column.row_offset
+                codes[k] = view.row_codes + column.row_offset
             span = table[k][column.n_values - 1]
             # Ascending whole numbers from 0 without a gap: each rank stands for itself.
             ranks &= span == <idx_t>column.n_values - 1
@@ -86,7 +85,7 @@ cdef class Lattice:
                 offset += span
         if total > MAX_KEY:
             return False
-        kernels().add_tables(codes, self.view.row_bytes if by_rows else 1,
+        kernels().add_tables(codes, view.row_bytes if by_rows else 1,
                              NULL if ranks else table, factor, plane.n_terms,
                              <int32_t>offset, rows, n, keys, &found.low, &found.high)
         found.base = base

@@ -15,7 +15,7 @@ cdef struct RotationRows:
     const row_t* rows         # (n) ascending
     idx_t n
     const w_t* weight         # by row of X
-    const int32_t* classes    # (n) class of each of the rows; NULL: there are none
+    const int32_t* classes    # by row of X; NULL: there are none
     idx_t n_classes
 
 

@@ -127,7 +127,7 @@ cdef class GroupRotation:
             n_here = min(<idx_t>BLOCK, given.n - first)
             copy_rows(self.view, given.rows + first, n_here, member, m, self.block)
             for p in range(n_here):
-                if not by_class or self.chosen[given.classes[first + p]]:
+                if not by_class or self.chosen[given.classes[given.rows[first + p]]]:
                     add_row(s, self.block + p * m, given.weight[given.rows[first + p]], NULL)
             first += BLOCK
         if s.weight > 0.0:

@@ -21,6 +21,7 @@ from obtree.builder.rule import GrowthRule
 from obtree.core.names import show
 from obtree.criterion.registry import CLASSIFICATION, find_criterion, make_criterion
 from obtree.data.dataset import Dataset
+from obtree.data.targets import Targets
 from obtree.data.validate import (
     check_total_weight,
     round_features,
@@ -106,10 +107,12 @@ class GrowthPlan:
         # A row of zero weight is an absent row, in bootstraps as well.
         X = self.X if self.rows is None else self.X[self.rows]
         y = self.target.y if self.rows is None else self.target.y[self.rows]
+        targets = Targets(y, self.target.n_classes)
         keep_rows = getattr(self.splitter, "needs_rows", False)
         trees = grow_trees(
             Dataset(X, n_threads=n_threads, keep_rows=keep_rows),
-            make_criterion(self.criterion, y, self.target.n_classes),
+            targets,
+            make_criterion(self.criterion, targets),
             self.splitter,
             self.rule,
             seeds=seeds,
@@ -250,7 +253,7 @@ class BaseOblique(BaseModel):
 
         Trees that are there already pass their offset on, in a sequence of one.
         """
-        find_criterion(self.criterion, self._criteria is CLASSIFICATION)
+        find_criterion(self.criterion, "classes" if self._criteria is CLASSIFICATION else "real")
         splitter = self._make_splitter()
         X = validate_fit_features(self, X, rounds=not any(o is not None for o in known_offset))
         target = self._encode_target(y, X.shape[0])

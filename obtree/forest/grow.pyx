@@ -15,10 +15,11 @@ from obtree.builder.depth_first import DepthFirstBuilder
 from obtree.core.memory cimport Workspace
 from obtree.core.random cimport RandState, seed_state
 from obtree.core.team cimport REGION_WORK, choose_threads
-from obtree.core.types cimport idx_t
+from obtree.core.types cimport idx_t, w_t
 from obtree.criterion.base cimport Criterion
-from obtree.criterion.classes cimport ClassCriterion
 from obtree.data.dataset cimport Dataset
+from obtree.data.fit cimport FitView, lend_fit
+from obtree.data.targets cimport CLASS_TARGETS, Targets
 from obtree.forest.bootstrap cimport Bag
 from obtree.forest.job cimport Job, Worker
 from obtree.splitter.base cimport Splitter
@@ -47,10 +48,16 @@ cdef class GrowthJob(Job):
     cdef object _seeds
     cdef object _sample_weight
     cdef idx_t _n_bootstrap
-    cdef object _balance              # (codes, stride) or None
-    cdef object _n_classes
+    cdef object _balance              # (codes, number above them) or None
+    cdef Targets _targets
+    cdef FitView _fit                 # lent to whatever works here
 
-    def __init__(self, Dataset dataset, seeds, sample_weight, n_bootstrap, balance, n_classes):
+    def __init__(self, Dataset dataset, Targets targets, seeds, sample_weight, n_bootstrap,
+                 balance_subsample):
+        if targets.y is not None and targets.view.n_samples != dataset.view.n_samples:
+            raise ValueError(
+                f"y has {targets.view.n_samples} rows; expected {dataset.view.n_samples}, as X has"
+            )
         self.trees = [None] * len(seeds)
         self.counts = []
         self._dataset = dataset
@@ -59,13 +66,23 @@ cdef class GrowthJob(Job):
             sample_weight = np.ascontiguousarray(sample_weight, dtype=np.float64)
         self._sample_weight = sample_weight
         self._n_bootstrap = n_bootstrap
-        self._balance = balance
-        self._n_classes = n_classes
+        self._targets = targets
+        self._balance = None
+        if balance_subsample and targets.view.kind == CLASS_TARGETS:
+            self._balance = targets.y, targets.view.max_n_classes
 
     def run(self, Criterion criterion, Splitter splitter, rule, int n_threads):
         """Grow all trees on `n_threads` threads."""
+        cdef const w_t[::1] weights
+        cdef const w_t* given = NULL
+        if self._sample_weight is not None:
+            weights = self._sample_weight
+            given = &weights[0]
+        self._fit = lend_fit(&self._dataset.view, &self._targets.view, given, &self.stopped,
+                             n_threads)
         self.counts = [0] * len(splitter.counter_names)
-        workers = [GrowthWorker(self, criterion.clone(), splitter.clone(), rule)
+        prepared = criterion.prepare(&self._fit), splitter.prepare(&self._fit)
+        workers = [GrowthWorker(self, criterion.clone(), splitter.clone(), prepared, rule)
                    for _ in range(n_threads)]
         self.share_out(workers, len(self.trees))
 
@@ -81,7 +98,7 @@ cdef class GrowthWorker(Worker):
     cdef RandState _rng
     cdef object _kept                 # owner of the seeds
 
-    def __init__(self, GrowthJob job, Criterion criterion, Splitter splitter, rule):
+    def __init__(self, GrowthJob job, Criterion criterion, Splitter splitter, prepared, rule):
         cdef const uint32_t[::1] seeds = job._seeds
         self._job = job
         self._workspace = Workspace()
@@ -90,9 +107,8 @@ cdef class GrowthWorker(Worker):
         self._seeds = &seeds[0]
         self._bag = Bag(job._dataset.n_samples, job._n_bootstrap, job._sample_weight,
                         job._balance)
-        self._builder.settings.given_weight = self._bag.sample_weight
-        self._builder.bind(&job._dataset.view, criterion, splitter, rule, &job.stopped,
-                           self._workspace)
+        criterion.prepared, splitter.prepared = prepared
+        self._builder.bind(&job._fit, criterion, splitter, rule, self._workspace)
         self._kept = job._seeds
 
     cdef object work(self, idx_t t):
@@ -119,7 +135,9 @@ cdef class GrowthWorker(Worker):
 
     cdef object _finish(self):
         """The grown nodes as a Tree."""
-        n_classes = self._job._n_classes
+        n_classes = self._job._targets.n_classes
+        if n_classes is None:
+            n_classes = np.ones(self._builder.criterion.n_outputs, dtype=np.int64)
         return Tree.from_arrays(
             n_features=self._job._dataset.n_features,
             n_classes=n_classes,
@@ -134,16 +152,18 @@ cdef double estimate_work(Dataset dataset, rule, idx_t n_trees):
     return n_trees * (TREE_WORK + CELL_WORK * n * depth * rule.max_features)
 
 
-def grow_trees(Dataset dataset, Criterion criterion, Splitter splitter, rule, *, seeds,
-               sample_weight=None, n_bootstrap=0, balance_subsample=False, n_threads=1,
+def grow_trees(Dataset dataset, Targets targets, Criterion criterion, Splitter splitter, rule, *,
+               seeds, sample_weight=None, n_bootstrap=0, balance_subsample=False, n_threads=1,
                verbose=0, desc="growing", stats=None):
     """Grow one tree for each seed.
 
     Parameters
     ----------
     dataset : Dataset
+    targets : Targets
+        Of the same rows; may be absent for a criterion and a splitter that read X alone.
     criterion : Criterion
-        Holds the targets; cloned for each thread.
+        Cloned for each thread.
     splitter : Splitter
         Cloned for each thread.
     rule : GrowthRule
@@ -172,17 +192,11 @@ def grow_trees(Dataset dataset, Criterion criterion, Splitter splitter, rule, *,
     KeyboardInterrupt
         On Ctrl-C, within about a second; nothing keeps running.
     """
-    balance = None
-    n_classes = np.ones(criterion.n_outputs, dtype=np.int64)
-    if isinstance(criterion, ClassCriterion):
-        codes, n_classes = criterion.classes()
-        if balance_subsample:
-            balance = codes, int(n_classes.max())
     if len(seeds) == 0:
         return []
     work = estimate_work(dataset, rule, len(seeds))
     n_threads = min(choose_threads(work, n_threads, REGION_WORK), len(seeds))
-    job = GrowthJob(dataset, seeds, sample_weight, n_bootstrap, balance, n_classes)
+    job = GrowthJob(dataset, targets, seeds, sample_weight, n_bootstrap, balance_subsample)
     watch = Watch(job, len(seeds), desc, verbose)
     try:
         call_detached(job.run, criterion, splitter, rule, n_threads, watch=watch)

@@ -13,7 +13,6 @@ from libc.math cimport INFINITY
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 
 from obtree.core.memory cimport Workspace
-from obtree.core.random cimport RandState
 from obtree.core.sort cimport rotate_last, sort_codes, sort_words_below, word_key
 from obtree.core.types cimport FOUND, LEAF, feature_t, idx_t, row_t
 from obtree.criterion.base cimport Criterion, Cut, RankColumn, ScanLimits
@@ -27,7 +26,8 @@ from obtree.data.dataset cimport (
     is_known_constant,
 )
 from obtree.data.entries cimport entries_vary, gather_entries
-from obtree.splitter.base cimport NodeTask, SplitResult, Splitter, SplitSettings
+from obtree.data.targets cimport TargetView
+from obtree.splitter.base cimport NodeTask, SplitResult, Splitter, SplitSettings, TreeTask
 from obtree.splitter.candidates cimport (
     begin_draws,
     bind_candidates,
@@ -81,9 +81,9 @@ cdef class AxisSplitter(Splitter):
     def __init__(self):
         pass
 
-    cdef int bind(self, const DataView* view, Criterion criterion,
+    cdef int bind(self, const DataView* view, const TargetView* targets, Criterion criterion,
                   const SplitSettings* settings, Workspace workspace) except -1:
-        Splitter.bind(self, view, criterion, settings, workspace)
+        Splitter.bind(self, view, targets, criterion, settings, workspace)
         bind_candidates(&self.pool, view, workspace)
         self.bins_from = <idx_t*>workspace.take(view.n_features, sizeof(idx_t))
         self.codes = <uint32_t*>workspace.take(view.n_samples, sizeof(uint32_t))
@@ -91,9 +91,9 @@ cdef class AxisSplitter(Splitter):
         self.spare = <uint64_t*>workspace.share(view.n_samples, sizeof(uint64_t))
         return 0
 
-    cdef int begin_tree(self, RandState* rng) except -1 nogil:
+    cdef int begin_tree(self, const TreeTask* task) except -1 nogil:
         cdef idx_t j
-        self.rng = rng
+        self.rng = task.rng
         reset_candidates(&self.pool)
         for j in range(self.view.n_features):
             self.bins_from[j] = self.find_bins_from(j)

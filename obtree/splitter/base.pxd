@@ -4,6 +4,7 @@
 # never re-orders rows, never decides where a node is stored, and keeps no memory of
 # nodes but what it returns in SplitResult.inherited.
 #
+#     prepare      once per fit              GIL held, before any worker, may raise
 #     bind         once per worker thread    GIL held, may raise; take scratch here
 #     begin_tree   once per tree             no GIL
 #     node_split   once per node             no GIL; returns FOUND, LEAF or -1 (error)
@@ -18,7 +19,9 @@ from obtree.core.random cimport RandState
 from obtree.core.types cimport feature_t, idx_t, row_t, w_t
 from obtree.criterion.base cimport Criterion, ScanLimits
 from obtree.data.dataset cimport DataView
+from obtree.data.fit cimport FitView
 from obtree.data.hyperplane cimport Hyperplane
+from obtree.data.targets cimport TargetView
 
 
 cdef struct SplitSettings:
@@ -26,9 +29,13 @@ cdef struct SplitSettings:
     idx_t max_features        # candidate directions a node
     const int8_t* monotonic   # n_features signs, NULL when there are no constraints
     const volatile int* stop  # becomes non-zero when the user interrupts: return LEAF soon
-    # By row of X, before any bootstrap; rows of weight zero are to count for nothing. NULL:
-    # every row takes part.
-    const w_t* given_weight
+
+
+cdef struct TreeTask:
+    const row_t* rows         # IN, n rows of X, ascending; valid during the call
+    idx_t n
+    const w_t* weight         # IN, by row of X
+    RandState* rng            # of the tree; valid while it grows
 
 
 cdef struct NodeTask:
@@ -59,12 +66,16 @@ cdef struct SplitResult:
 
 cdef class Splitter:
     cdef const DataView* view
+    cdef const TargetView* targets
     cdef Criterion criterion
     cdef const SplitSettings* settings
     cdef RandState* rng
+    cdef object prepared      # what `prepare` returned, shared by all workers
     cdef int64_t* counters    # one for each of counter_names, zero when a tree begins
 
-    cdef int bind(self, const DataView* view, Criterion criterion,
+    # What all workers are to read and nobody to write; the splitter itself is not changed.
+    cdef object prepare(self, const FitView* fit)
+    cdef int bind(self, const DataView* view, const TargetView* targets, Criterion criterion,
                   const SplitSettings* settings, Workspace workspace) except -1
-    cdef int begin_tree(self, RandState* rng) except -1 nogil
+    cdef int begin_tree(self, const TreeTask* task) except -1 nogil
     cdef int node_split(self, const NodeTask* task, SplitResult* out) except -1 nogil

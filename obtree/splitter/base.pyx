@@ -1,6 +1,7 @@
 """Base class of all splitters.
 
-Subclass it in Cython, write `node_split` (and `bind` when scratch is needed), and pass
+Subclass it in Cython, write `node_split` (`bind` when scratch is needed, `prepare` when something
+is to be found out about the whole data), and pass
 an object of the new class as ``splitter=``. ``base.pxd`` has the contract.
 """
 
@@ -11,10 +12,11 @@ from libc.stdint cimport int64_t
 from libc.string cimport memset
 
 from obtree.core.memory cimport Workspace
-from obtree.core.random cimport RandState
 from obtree.core.types cimport ABI_VERSION as _ABI_VERSION
 from obtree.criterion.base cimport Criterion
 from obtree.data.dataset cimport DataView
+from obtree.data.fit cimport FitView
+from obtree.data.targets cimport TargetView
 
 from obtree.core.names import expect_name, show
 
@@ -127,18 +129,23 @@ cdef class Splitter:
     def __hash__(self):
         return hash((type(self), repr(self)))
 
-    cdef int bind(self, const DataView* view, Criterion criterion,
+    cdef object prepare(self, const FitView* fit):
+        """What is to be computed once for all workers; None when there is nothing."""
+        return None
+
+    cdef int bind(self, const DataView* view, const TargetView* targets, Criterion criterion,
                   const SplitSettings* settings, Workspace workspace) except -1:
         """Remember what the worker lends; subclasses call this and take their scratch."""
         self.view = view
+        self.targets = targets
         self.criterion = criterion
         self.settings = settings
         self.counters = <int64_t*>workspace.take(len(self.counter_names), sizeof(int64_t))
         memset(self.counters, 0, len(self.counter_names) * sizeof(int64_t))
         return 0
 
-    cdef int begin_tree(self, RandState* rng) except -1 nogil:
-        self.rng = rng
+    cdef int begin_tree(self, const TreeTask* task) except -1 nogil:
+        self.rng = task.rng
         return 0
 
     cdef int node_split(self, const NodeTask* task, SplitResult* out) except -1 nogil:

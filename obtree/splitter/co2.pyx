@@ -22,17 +22,18 @@ from libc.stdint cimport uint32_t
 
 from obtree.core.memory cimport Workspace
 from obtree.core.names import show, unknown_name
-from obtree.core.random cimport RandState
 from obtree.core.sort cimport make_word
 from obtree.core.types cimport FOUND, LEAF, feature_t, idx_t, w_t
 from obtree.criterion.base cimport Criterion, Cut, is_allowed
 from obtree.data.dataset cimport DataView
+from obtree.data.fit cimport FitView
 from obtree.data.project cimport project_rows
+from obtree.data.targets cimport CLASS_TARGETS, TargetView
 from obtree.splitter.axis cimport AxisSplitter
-from obtree.splitter.base cimport NodeTask, SplitResult, Splitter, SplitSettings
+from obtree.splitter.base cimport NodeTask, SplitResult, Splitter, SplitSettings, TreeTask
 from obtree.splitter.stump cimport Stump, take_stump
 from obtree.splitter.stump_descent cimport JUDGED_ROWS, DescentPlan, StumpDescent, StumpStart
-from obtree.splitter.stump_node cimport HALF, StumpNode
+from obtree.splitter.stump_node cimport HALF, StumpNode, measure_units
 
 cdef double START_LENGTH = 0.8   # of the weights, as a share of the largest
 cdef double CORNER_LENGTH = 0.3  # at which it starts between corners of a cube
@@ -176,20 +177,23 @@ cdef class CO2Splitter(Splitter):
         return {name: PRESETS[self.preset][name] if value is None else value
                 for name, value in given.items()}
 
-    cdef int bind(self, const DataView* view, Criterion criterion,
+    cdef object prepare(self, const FitView* fit):
+        return measure_units(fit)
+
+    cdef int bind(self, const DataView* view, const TargetView* targets, Criterion criterion,
                   const SplitSettings* settings, Workspace workspace) except -1:
         cdef idx_t max_batch = min(view.n_samples, max(<idx_t>JUDGED_ROWS, self._batch_size))
-        Splitter.bind(self, view, criterion, settings, workspace)
+        Splitter.bind(self, view, targets, criterion, settings, workspace)
         self._axis_settings = settings[0]
         if self.n_candidates is not None:
             self._axis_settings.max_features = min(view.n_features, self.n_candidates)
         self._axis = AxisSplitter()
-        self._axis.bind(view, criterion, &self._axis_settings, workspace)
+        self._axis.bind(view, targets, criterion, &self._axis_settings, workspace)
         self._node = StumpNode()
         # Trees of a forest are to differ, and look at some features each; a tree that looks at
         # all of them is to be as good as it can be by itself.
-        self._node.bind(view, criterion, settings.given_weight, settings.stop, workspace, max_batch,
-                        self._max_rows, self._find_max_columns(view.n_features, criterion),
+        self._node.bind(view, targets, self.prepared, workspace, max_batch, self._max_rows,
+                        self._find_max_columns(view.n_features, targets),
                         settings.max_features >= view.n_features)
         take_stump(&self._stump, workspace, self._node.max_stride, self._node.max_slots,
                    max_batch)
@@ -198,14 +202,14 @@ cdef class CO2Splitter(Splitter):
         self._projection = <double*>workspace.take(view.n_samples, sizeof(double))
         return 0
 
-    cdef idx_t _find_max_columns(self, idx_t n_features, Criterion criterion) except -2:
+    cdef idx_t _find_max_columns(self, idx_t n_features, const TargetView* targets) except -2:
         if self.max_columns != "auto":
             return min(self.max_columns, n_features)
-        return HALF if hasattr(criterion, "classes") else n_features
+        return HALF if targets.kind == CLASS_TARGETS else n_features
 
-    cdef int begin_tree(self, RandState* rng) except -1 nogil:
-        self.rng = rng
-        self._axis.begin_tree(rng)
+    cdef int begin_tree(self, const TreeTask* task) except -1 nogil:
+        self.rng = task.rng
+        self._axis.begin_tree(task)
         return 0
 
     cdef int node_split(self, const NodeTask* task, SplitResult* out) except -1 nogil:

@@ -10,13 +10,13 @@ import numpy as np
 from libc.string cimport memcpy
 
 from obtree.core.memory cimport Workspace
-from obtree.core.random cimport RandState
 from obtree.core.types cimport FOUND, LEAF, feature_t, idx_t, w_t
 from obtree.criterion.base cimport Criterion
 from obtree.data.dataset cimport DataView
 from obtree.data.hyperplane cimport EXTRA_TERMS, copy_terms
 from obtree.data.project cimport project_rows
-from obtree.splitter.base cimport NodeTask, SplitResult, Splitter, SplitSettings
+from obtree.data.targets cimport TargetView
+from obtree.splitter.base cimport NodeTask, SplitResult, Splitter, SplitSettings, TreeTask
 from obtree.splitter.interval cimport IntervalSweep
 from obtree.splitter.sweep cimport BETTER, CONSTANT, ScoreCut, ScoreSweep, reset_cut
 from obtree.splitter.varying cimport (
@@ -33,10 +33,10 @@ cdef class DirectionSplitter(Splitter):
 
     needs_rows = True
 
-    cdef int bind(self, const DataView* view, Criterion criterion,
+    cdef int bind(self, const DataView* view, const TargetView* targets, Criterion criterion,
                   const SplitSettings* settings, Workspace workspace) except -1:
         cdef idx_t max_terms = view.n_features + EXTRA_TERMS
-        Splitter.bind(self, view, criterion, settings, workspace)
+        Splitter.bind(self, view, targets, criterion, settings, workspace)
         bind_features(&self.features, view, workspace)
         self.sweeper = IntervalSweep() if self.two_sided else ScoreSweep()
         self.sweeper.bind(criterion, workspace, view.n_samples)
@@ -46,8 +46,8 @@ cdef class DirectionSplitter(Splitter):
         self.score = <double*>workspace.take(view.n_samples, sizeof(double))
         return 0
 
-    cdef int begin_tree(self, RandState* rng) except -1 nogil:
-        self.rng = rng
+    cdef int begin_tree(self, const TreeTask* task) except -1 nogil:
+        self.rng = task.rng
         reset_features(&self.features)
         return 0
 

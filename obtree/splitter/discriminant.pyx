@@ -20,15 +20,15 @@ from libc.stdint cimport uint32_t
 from libc.string cimport memcpy
 
 from obtree.core.memory cimport Workspace
-from obtree.core.random cimport RandState
 from obtree.core.rounding cimport round_to_single
 from obtree.core.types cimport FOUND, LEAF, feature_t, idx_t, w_t
 from obtree.criterion.base cimport Criterion
 from obtree.data.dataset cimport DataView, gather_codes
 from obtree.data.hyperplane cimport Hyperplane
 from obtree.data.project cimport project_rows
+from obtree.data.targets cimport TargetView
 from obtree.splitter.axis cimport AxisSplitter
-from obtree.splitter.base cimport NodeTask, SplitResult, Splitter, SplitSettings
+from obtree.splitter.base cimport NodeTask, SplitResult, Splitter, SplitSettings, TreeTask
 from obtree.splitter.candidates cimport (
     Candidates,
     begin_draws,
@@ -133,16 +133,16 @@ cdef class DiscriminantSplitter(Splitter):
         n_terms = min(2 * max_features, (n_features + 1) // 2, <idx_t>MAX_TERMS)
         return min(max(n_terms, 2), n_features)
 
-    cdef int bind(self, const DataView* view, Criterion criterion,
+    cdef int bind(self, const DataView* view, const TargetView* targets, Criterion criterion,
                   const SplitSettings* settings, Workspace workspace) except -1:
         cdef idx_t room = self.count_terms(view.n_features, settings.max_features)
-        Splitter.bind(self, view, criterion, settings, workspace)
+        Splitter.bind(self, view, targets, criterion, settings, workspace)
         self.axis_splitter = AxisSplitter()
-        self.axis_splitter.bind(view, criterion, settings, workspace)
+        self.axis_splitter.bind(view, targets, criterion, settings, workspace)
         self.sweep = ScoreSweep()
         self.sweep.bind(criterion, workspace, view.n_samples)
         self.target = NodeTarget()
-        self.target.bind(criterion, workspace, view.n_samples)
+        self.target.bind(targets, workspace, view.n_samples)
         self.room = room
         self.linear = LinearModel()
         self.linear.bind(view, self.target, self.method, self.alpha, room, workspace)
@@ -152,9 +152,9 @@ cdef class DiscriminantSplitter(Splitter):
         self.plane.weight = <w_t*>workspace.take(room, sizeof(w_t))
         return 0
 
-    cdef int begin_tree(self, RandState* rng) except -1 nogil:
-        self.rng = rng
-        return self.axis_splitter.begin_tree(rng)
+    cdef int begin_tree(self, const TreeTask* task) except -1 nogil:
+        self.rng = task.rng
+        return self.axis_splitter.begin_tree(task)
 
     cdef int node_split(self, const NodeTask* task, SplitResult* out) except -1 nogil:
         cdef NodeTask plain = task[0]

@@ -4,28 +4,25 @@ from libc.stdint cimport int32_t
 
 from obtree.core.memory cimport Workspace
 from obtree.core.random cimport RandState
-from obtree.core.types cimport idx_t, y_t
-from obtree.criterion.base cimport Criterion
-from obtree.criterion.classes cimport ClassCriterion
+from obtree.core.types cimport idx_t
+from obtree.data.targets cimport TargetView
 from obtree.splitter.base cimport NodeTask
 
 
 cdef class NodeTarget:
-    cdef ClassCriterion classes       # the criterion when targets are classes, else None
-    cdef const y_t* y                 # (n_samples * n_outputs) when they are not
-    cdef object _kept                 # owner of y
+    cdef const TargetView* targets
     cdef idx_t n_outputs
     cdef idx_t n_groups               # group numbers are smaller
     cdef bint is_fixed                # the next draw would be the same again
-    cdef double* score                # (n_slots) random number of each class
+    cdef double* score                # (n_outputs * max_n_classes) random number of each class
+    cdef bint* present                # (max_n_classes) whether the node has the class
     cdef double* value                # (n) target of the node's rows
-    cdef const int32_t* group         # (n) group of the node's rows, see find_groups
-    cdef int32_t* half                # (n) memory for groups that are no classes
+    cdef int32_t* group               # (n) group of the node's rows, see find_groups
 
     # Once per worker, GIL held, may raise.
-    cdef int bind(self, Criterion criterion, Workspace workspace, idx_t max_rows) except -1
+    cdef int bind(self, const TargetView* targets, Workspace workspace, idx_t max_rows) except -1
 
-    # Fill `value`; False when all rows have the same. The criterion is loaded with the node.
+    # Fill `value`; False when all rows have the same.
     cdef bint draw(self, const NodeTask* task, RandState* rng) noexcept nogil
 
     # Make `group` the classes, if y is one class, else what `find_halves` says.

@@ -8,41 +8,33 @@ deviation in the node.
 
 from libc.math cimport sqrt
 from libc.stdint cimport int32_t
+from libc.string cimport memset
 
 from obtree.core.memory cimport Workspace
 from obtree.core.random cimport RandState, next_word, normal, uniform
-from obtree.core.types cimport idx_t, w_t, y_t
-from obtree.criterion.base cimport Criterion
-from obtree.criterion.classes cimport ClassCriterion
+from obtree.core.types cimport idx_t, y_t
+from obtree.data.targets cimport CLASS_TARGETS, NO_TARGETS, TargetView
 from obtree.splitter.base cimport NodeTask
 
 
 cdef class NodeTarget:
 
-    cdef int bind(self, Criterion criterion, Workspace workspace, idx_t max_rows) except -1:
-        cdef const y_t[:, ::1] targets
-        self.n_outputs = criterion.n_outputs
-        self.n_groups = 2
-        self.classes = None
-        if isinstance(criterion, ClassCriterion):
-            self.classes = <ClassCriterion>criterion
-            self.n_groups = max(2, self.classes.node.stride)
-            self.score = <double*>workspace.take(criterion.value_size, sizeof(double))
-        elif hasattr(criterion, "targets"):
-            self._kept = targets = criterion.targets()
-            self.y = &targets[0, 0]
-        else:
-            raise ValueError(
-                f"this splitter has to know the targets, and {type(criterion).__name__} shows "
-                "none; expected a criterion with a method targets()"
-            )
+    cdef int bind(self, const TargetView* targets, Workspace workspace, idx_t max_rows) except -1:
+        if targets.kind == NO_TARGETS:
+            raise ValueError("directions are fitted to y by this splitter; expected targets")
+        self.targets = targets
+        self.n_outputs = targets.n_outputs
+        self.n_groups = max(<idx_t>2, targets.max_n_classes)
+        self.score = <double*>workspace.take(targets.n_outputs * targets.max_n_classes,
+                                             sizeof(double))
+        self.present = <bint*>workspace.take(targets.max_n_classes, sizeof(bint))
         self.value = <double*>workspace.take(max_rows, sizeof(double))
-        self.half = <int32_t*>workspace.take(max_rows, sizeof(int32_t))
+        self.group = <int32_t*>workspace.take(max_rows, sizeof(int32_t))
         return 0
 
     cdef bint draw(self, const NodeTask* task, RandState* rng) noexcept nogil:
         cdef idx_t p
-        if self.classes is not None:
+        if self.targets.kind == CLASS_TARGETS:
             self._score_classes(task, rng)
         else:
             self._mix_outputs(task, rng)
@@ -53,20 +45,22 @@ cdef class NodeTarget:
 
     cdef void _score_classes(self, const NodeTask* task, RandState* rng) noexcept nogil:
         """-1 or 1 for each class of an output, neither for all that the node holds."""
-        cdef idx_t stride = self.classes.node.stride
+        cdef idx_t stride = self.targets.max_n_classes
         cdef idx_t n_outputs = self.n_outputs
-        cdef const int32_t* slot = self.classes.node_slots()
-        cdef const w_t* total
+        cdef const int32_t* codes = self.targets.codes
+        cdef bint* present = self.present
         cdef double* score
         cdef double share = 1.0
         cdef idx_t k, c, p, n_present, n_high
         self.is_fixed = n_outputs == 1
         for k in range(n_outputs):
-            total = self.classes.class_total + k * stride
             score = self.score + k * stride
+            memset(present, 0, stride * sizeof(bint))
+            for p in range(task.n):
+                present[codes[task.rows[p] * n_outputs + k]] = True
             n_present = 0
             for c in range(stride):
-                n_present += total[c] > 0.0
+                n_present += present[c]
             if n_outputs > 1:
                 share = 0.5 + uniform(rng)    # lest opposite outputs cancel
             self.is_fixed = self.is_fixed and n_present <= 2
@@ -74,7 +68,7 @@ cdef class NodeTarget:
             while True:
                 n_high = 0
                 for c in range(stride):
-                    if total[c] > 0.0:
+                    if present[c]:
                         if n_present == 2:
                             score[c] = share if n_high == 0 else -share
                             n_high += 1
@@ -86,21 +80,22 @@ cdef class NodeTarget:
         for p in range(task.n):
             self.value[p] = 0.0
             for k in range(n_outputs):
-                self.value[p] += self.score[slot[p * n_outputs + k]]
+                self.value[p] += self.score[k * stride + codes[task.rows[p] * n_outputs + k]]
 
     cdef void _mix_outputs(self, const NodeTask* task, RandState* rng) noexcept nogil:
         cdef idx_t n_outputs = self.n_outputs
+        cdef const y_t* y = self.targets.values
         cdef idx_t p, k
         cdef double mean, square, weight, w, d, first, factor
         self.is_fixed = n_outputs == 1
         for p in range(task.n):
             self.value[p] = 0.0
         for k in range(n_outputs):
-            first = self.y[task.rows[0] * n_outputs + k]
+            first = y[task.rows[0] * n_outputs + k]
             mean = square = weight = 0.0
             for p in range(task.n):
                 w = task.weight[task.rows[p]]
-                d = self.y[task.rows[p] * n_outputs + k] - first
+                d = y[task.rows[p] * n_outputs + k] - first
                 weight += w
                 mean += w * d
                 square += w * d * d
@@ -111,14 +106,16 @@ cdef class NodeTarget:
                 continue
             factor /= sqrt(square)
             for p in range(task.n):
-                d = self.y[task.rows[p] * n_outputs + k] - first
+                d = y[task.rows[p] * n_outputs + k] - first
                 self.value[p] += factor * (d - mean)
 
     cdef void find_groups(self, const NodeTask* task) noexcept nogil:
-        if self.classes is None or self.n_outputs > 1:
+        cdef idx_t p
+        if self.targets.kind != CLASS_TARGETS or self.n_outputs > 1:
             self.find_halves(task)
             return
-        self.group = self.classes.node_slots()
+        for p in range(task.n):
+            self.group[p] = self.targets.codes[task.rows[p]]
 
     cdef void find_halves(self, const NodeTask* task) noexcept nogil:
         cdef double mean = 0.0, weight = 0.0, w
@@ -129,5 +126,4 @@ cdef class NodeTarget:
             mean += w * (self.value[p] - self.value[0])
         mean = self.value[0] + mean / weight
         for p in range(task.n):
-            self.half[p] = self.value[p] > mean
-        self.group = self.half
+            self.group[p] = self.value[p] > mean

@@ -23,16 +23,16 @@ from libc.stdint cimport uint32_t
 from libc.stdlib cimport qsort
 
 from obtree.core.memory cimport Workspace
-from obtree.core.random cimport RandState, bounded, draw_in_order
+from obtree.core.random cimport bounded, draw_in_order
 from obtree.core.types cimport FOUND, feature_t, idx_t, row_t, w_t
 from obtree.criterion.base cimport Criterion, NodeStats, ScanLimits
-from obtree.criterion.classes cimport ClassCriterion
 from obtree.data.dataset cimport DataView, gather_codes
 from obtree.data.hyperplane cimport Hyperplane, copy_terms, goes_left, init_plane
 from obtree.data.node_rows cimport find_complete
 from obtree.data.project cimport project_rows
+from obtree.data.targets cimport CLASS_TARGETS, TargetView
 from obtree.splitter.axis cimport AxisSplitter
-from obtree.splitter.base cimport NodeTask, SplitResult, Splitter, SplitSettings
+from obtree.splitter.base cimport NodeTask, SplitResult, Splitter, SplitSettings, TreeTask
 from obtree.splitter.candidates cimport WIDE_POOL, pack_known
 from obtree.splitter.descent cimport CoefficientOrder, Descent
 from obtree.splitter.plane_search cimport PlaneSearch
@@ -61,11 +61,11 @@ cdef idx_t count_columns(idx_t n_features) noexcept nogil:
     return max(<idx_t>64, <idx_t>(4.0 * sqrt(<double>n_features))) + 1
 
 
-cdef idx_t count_search_rows(Criterion criterion):
+cdef idx_t count_search_rows(const TargetView* targets) noexcept:
     """The rows that "auto" lets a search see."""
-    if not isinstance(criterion, ClassCriterion):
+    if targets.kind != CLASS_TARGETS:
         return REGRESSION_ROWS
-    return max(<idx_t>FEWEST_ROWS, CLASS_ROWS * (<ClassCriterion>criterion).node.stride)
+    return max(<idx_t>FEWEST_ROWS, CLASS_ROWS * targets.max_n_classes)
 
 
 def _check_count(name, value, low, also=""):
@@ -178,15 +178,15 @@ cdef class OC1Splitter(Splitter):
         self.max_coefficients = max_coefficients
         self.max_passes = max_passes
 
-    cdef int bind(self, const DataView* view, Criterion criterion,
+    cdef int bind(self, const DataView* view, const TargetView* targets, Criterion criterion,
                   const SplitSettings* settings, Workspace workspace) except -1:
         cdef idx_t p = view.n_features
-        Splitter.bind(self, view, criterion, settings, workspace)
+        Splitter.bind(self, view, targets, criterion, settings, workspace)
         self._cart = self.mode == "cart-lc"
         self._bias = self.axis_bias
         self._max_rows = min(view.n_samples, <idx_t>MAX_ROWS)
         if self.max_search_rows == "auto":
-            self._max_rows = min(self._max_rows, count_search_rows(criterion))
+            self._max_rows = min(self._max_rows, count_search_rows(targets))
         elif self.max_search_rows is not None:
             self._max_rows = min(self._max_rows, <idx_t>self.max_search_rows)
         self._max_columns = p
@@ -197,7 +197,7 @@ cdef class OC1Splitter(Splitter):
         elif self.max_coefficients is not None:
             self._max_columns = min(p, <idx_t>self.max_coefficients + 1)
         self._axis = AxisSplitter()
-        self._axis.bind(view, criterion, settings, workspace)
+        self._axis.bind(view, targets, criterion, settings, workspace)
         self._search = PlaneSearch()
         self._search.bind(view, criterion, workspace, self._max_rows, self._max_columns)
         self._descent = Descent()
@@ -218,9 +218,9 @@ cdef class OC1Splitter(Splitter):
                    <w_t*>workspace.take(self._max_columns, sizeof(w_t)))
         return 0
 
-    cdef int begin_tree(self, RandState* rng) except -1 nogil:
-        self.rng = rng
-        return self._axis.begin_tree(rng)
+    cdef int begin_tree(self, const TreeTask* task) except -1 nogil:
+        self.rng = task.rng
+        return self._axis.begin_tree(task)
 
     cdef int node_split(self, const NodeTask* task, SplitResult* out) except -1 nogil:
         cdef int status = self._axis.node_split(task, out)

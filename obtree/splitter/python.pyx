@@ -11,18 +11,19 @@ import numbers
 import numpy as np
 
 from libc.math cimport INFINITY, isfinite
-from libc.stdint cimport uint64_t
+from libc.stdint cimport int32_t, int64_t, uint64_t
 
 from obtree.core.memory cimport Workspace
-from obtree.core.random cimport RandState, next_word
+from obtree.core.random cimport next_word
 from obtree.core.sort cimport make_word
-from obtree.core.types cimport FOUND, LEAF, X_t, feature_t, idx_t, row_t, w_t
+from obtree.core.types cimport FOUND, LEAF, X_t, feature_t, idx_t, row_t, w_t, y_t
 from obtree.criterion.base cimport Criterion, Cut
 from obtree.data.dataset cimport DataView
 from obtree.data.missing cimport goes_to_left
 from obtree.data.node_rows cimport copy_rows
 from obtree.data.project cimport project_rows
-from obtree.splitter.base cimport NodeTask, SplitResult, Splitter, SplitSettings
+from obtree.data.targets cimport CLASS_TARGETS, REAL_TARGETS, TargetView
+from obtree.splitter.base cimport NodeTask, SplitResult, Splitter, SplitSettings, TreeTask
 
 from obtree.core.names import show
 
@@ -79,7 +80,7 @@ cdef class PythonSplitter(Splitter):
         X : ndarray of shape (n, n_features)
             The node's rows, a copy; NaN where a value is missing. Sparse input is made dense.
         y : ndarray of shape (n,), or (n, n_outputs) for several outputs
-            Numbers of the classes, or the targets of a regression.
+            Numbers of the classes, or the targets of a regression; None where there are none.
         sample_weight : ndarray of shape (n,)
             Weights of the rows, all positive; a row drawn twice by a bootstrap weighs 2.
         rng : numpy.random.Generator
@@ -94,25 +95,22 @@ cdef class PythonSplitter(Splitter):
         """
         raise NotImplementedError(f"{type(self).__name__} must implement split")
 
-    cdef int bind(self, const DataView* view, Criterion criterion,
+    cdef int bind(self, const DataView* view, const TargetView* targets, Criterion criterion,
                   const SplitSettings* settings, Workspace workspace) except -1:
-        cdef idx_t j
-        Splitter.bind(self, view, criterion, settings, workspace)
+        cdef idx_t j, n = targets.n_samples, k = targets.n_outputs
+        Splitter.bind(self, view, targets, criterion, settings, workspace)
         self.max_features_ = settings.max_features
         self.n_classes_ = None
         self.min_samples_leaf_ = 1
-        if hasattr(criterion, "classes"):
-            self.y, self.n_classes_ = criterion.classes()
-            if self.y.shape[1] == 1:
+        self.y = None
+        if targets.kind == CLASS_TARGETS:
+            self.y = np.asarray(<const int32_t[:n, :k]>targets.codes)
+            self.n_classes_ = np.array(<const int64_t[:k]>targets.n_classes)
+            if k == 1:
                 self.n_classes_ = int(self.n_classes_[0])
-        elif hasattr(criterion, "targets"):
-            self.y = np.asarray(criterion.targets())
-        else:
-            raise ValueError(
-                f"a splitter in Python is given the targets, and {type(criterion).__name__} shows "
-                "none; expected a criterion with a method targets() or classes()"
-            )
-        if self.y.shape[1] == 1:
+        elif targets.kind == REAL_TARGETS:
+            self.y = np.asarray(<const y_t[:n, :k]>targets.values)
+        if self.y is not None and k == 1:
             self.y = self.y[:, 0]
         self.every = <feature_t*>workspace.take(view.n_features, sizeof(feature_t))
         for j in range(view.n_features):
@@ -122,10 +120,10 @@ cdef class PythonSplitter(Splitter):
         self.projection = <double*>workspace.take(view.n_samples, sizeof(double))
         return 0
 
-    cdef int begin_tree(self, RandState* rng) except -1 nogil:
-        Splitter.begin_tree(self, rng)
+    cdef int begin_tree(self, const TreeTask* task) except -1 nogil:
+        Splitter.begin_tree(self, task)
         with gil:
-            seed = [next_word(rng), next_word(rng)]
+            seed = [next_word(task.rng), next_word(task.rng)]
             self.generator = np.random.default_rng(seed)
         return 0
 
@@ -146,8 +144,8 @@ cdef class PythonSplitter(Splitter):
         cells = X
         copy_rows(self.view, task.rows, n, self.every, p, &cells[0, 0])
         self.min_samples_leaf_ = task.limits.min_samples_leaf
-        answer = self.split(X.astype(np.float64), self.y[rows], np.asarray(by_row)[rows],
-                            self.generator)
+        answer = self.split(X.astype(np.float64), None if self.y is None else self.y[rows],
+                            np.asarray(by_row)[rows], self.generator)
         if answer is None:
             return LEAF
         weights, threshold = self._check_answer(answer)

@@ -22,7 +22,7 @@ cdef class RandomDirections:
     cdef Candidates pool      # known constants stand in front
     cdef WeightKind kind
     cdef bint dense
-    cdef double* scale        # (n_features) of the features
+    cdef const double* scale  # (n_features) of the features
     cdef double* size_up_to   # (n_sizes) chance of at most k + 1 terms
     cdef idx_t n_sizes
     cdef uint64_t* seen       # (n_slots) hashes of the node's directions
@@ -34,10 +34,9 @@ cdef class RandomDirections:
     cdef uint64_t* words      # (n_samples)
 
     # Once per worker. `mean_terms` non-zeros on average, up to max_draws directions a node.
-    # IN given_weight, stop: as in SplitSettings.
-    cdef int bind(self, const DataView* view, const w_t* given_weight, const volatile int* stop,
-                  double mean_terms, bint dense, WeightKind kind, idx_t max_draws,
-                  Workspace workspace) except -1
+    # IN scale (n_features), kept.
+    cdef int bind(self, const DataView* view, const double* scale, double mean_terms,
+                  bint dense, WeightKind kind, idx_t max_draws, Workspace workspace) except -1
 
     cdef void begin_tree(self) noexcept nogil
 

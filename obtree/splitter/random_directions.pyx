@@ -15,11 +15,10 @@ from libc.string cimport memcpy, memset
 
 from obtree.core.memory cimport Workspace
 from obtree.core.random cimport RandState, bounded, next_word, normal, uniform
-from obtree.core.types cimport feature_t, idx_t, row_t, w_t
+from obtree.core.types cimport feature_t, idx_t, row_t
 from obtree.data.dataset cimport DataView, gather_codes
 from obtree.data.entries cimport entries_vary
 from obtree.data.hyperplane cimport Hyperplane
-from obtree.data.scale cimport measure_scales
 from obtree.splitter.candidates cimport (
     begin_draws,
     bind_candidates,
@@ -38,17 +37,15 @@ cdef enum:
 
 cdef class RandomDirections:
 
-    cdef int bind(self, const DataView* view, const w_t* given_weight, const volatile int* stop,
-                  double mean_terms, bint dense, WeightKind kind, idx_t max_draws,
-                  Workspace workspace) except -1:
+    cdef int bind(self, const DataView* view, const double* scale, double mean_terms,
+                  bint dense, WeightKind kind, idx_t max_draws, Workspace workspace) except -1:
         cdef idx_t p = view.n_features
         cdef uint64_t n_slots = 16
         self.view = view
         self.kind = kind
         self.dense = dense
         bind_candidates(&self.pool, view, workspace)
-        self.scale = <double*>workspace.take(p, sizeof(double))
-        measure_scales(view, given_weight, stop, self.scale, workspace)
+        self.scale = scale
         self.size_up_to = <double*>workspace.take(p, sizeof(double))
         self.n_sizes = fill_sizes(p, min(mean_terms, <double>p), self.size_up_to)
         while n_slots < 4 * <uint64_t>max_draws:

@@ -19,15 +19,17 @@ from libc.stdint cimport uint8_t
 from libc.string cimport memset
 
 from obtree.core.memory cimport Workspace
-from obtree.core.random cimport RandState
 from obtree.core.types cimport FOUND, LEAF, feature_t, idx_t, row_t, w_t
 from obtree.criterion.base cimport Criterion
 from obtree.data.dataset cimport DataView
 from obtree.data.entries cimport project_entries
+from obtree.data.fit cimport FitView
 from obtree.data.hyperplane cimport Hyperplane, copy_terms, init_plane
 from obtree.data.lattice cimport KeyRange, Lattice
 from obtree.data.project cimport project_rows
-from obtree.splitter.base cimport NodeTask, SplitResult, Splitter, SplitSettings
+from obtree.data.scale cimport measure_scales
+from obtree.data.targets cimport TargetView
+from obtree.splitter.base cimport NodeTask, SplitResult, Splitter, SplitSettings, TreeTask
 from obtree.splitter.candidates cimport pack_known
 from obtree.splitter.interval cimport IntervalSweep
 from obtree.splitter.random_directions cimport RandomDirections, WeightKind
@@ -38,6 +40,14 @@ from obtree.splitter.direction import check_flag
 
 WEIGHTS = ("sign", "uniform", "gaussian", "power_of_two")
 THRESHOLDS = ("best", "random")
+
+
+cdef class ObliqueUnits:
+    """Scales of the features and, for whole-number weights, their lattices; once per fit."""
+
+    cdef double* scale        # (n_features)
+    cdef Lattice lattice
+    cdef Workspace memory
 
 
 cdef class RandomObliqueSplitter(Splitter):
@@ -85,7 +95,7 @@ cdef class RandomObliqueSplitter(Splitter):
     cdef readonly str threshold
     cdef readonly bint two_sided
     cdef RandomDirections directions
-    cdef Lattice lattice
+    cdef ObliqueUnits units
     cdef ScoreSweep scores
     cdef bint best_threshold
     cdef bint whole_numbers   # weights are powers of two, and projections may be keys
@@ -130,17 +140,24 @@ cdef class RandomObliqueSplitter(Splitter):
         """Dense directions read rows; others read bytes where the data are bytes."""
         return True if self.dense else "wide"
 
-    cdef int bind(self, const DataView* view, Criterion criterion,
+    cdef object prepare(self, const FitView* fit):
+        cdef ObliqueUnits units = ObliqueUnits()
+        units.memory = Workspace()
+        units.scale = <double*>units.memory.take(fit.data.n_features, sizeof(double))
+        measure_scales(fit.data, fit.weight, fit.stop, units.scale, Workspace())
+        if self.whole_numbers:
+            units.lattice = Lattice()
+            units.lattice.bind(fit.data, units.memory)
+        return units
+
+    cdef int bind(self, const DataView* view, const TargetView* targets, Criterion criterion,
                   const SplitSettings* settings, Workspace workspace) except -1:
-        Splitter.bind(self, view, criterion, settings, workspace)
+        Splitter.bind(self, view, targets, criterion, settings, workspace)
         self.directions = RandomDirections()
-        self.directions.bind(view, settings.given_weight, settings.stop,
-                             self.feature_combinations, self.dense,
+        self.units = self.prepared
+        self.directions.bind(view, self.units.scale, self.feature_combinations, self.dense,
                              <WeightKind><int>WEIGHTS.index(self.weights),
                              3 * settings.max_features + 16, workspace)
-        self.lattice = Lattice()
-        if self.whole_numbers:
-            self.lattice.bind(view, workspace)
         self.scores = IntervalSweep() if self.two_sided else ScoreSweep()
         self.scores.bind(criterion, workspace, view.n_samples)
         init_plane(&self.plane, <feature_t*>workspace.take(view.n_features, sizeof(feature_t)),
@@ -157,8 +174,8 @@ cdef class RandomObliqueSplitter(Splitter):
             memset(self.met, 0, view.n_samples)
         return 0
 
-    cdef int begin_tree(self, RandState* rng) except -1 nogil:
-        self.rng = rng
+    cdef int begin_tree(self, const TreeTask* task) except -1 nogil:
+        self.rng = task.rng
         self.directions.begin_tree()
         return 0
 
@@ -167,8 +184,8 @@ cdef class RandomObliqueSplitter(Splitter):
         cdef KeyRange found
         cdef idx_t n_met
         if (self.best_threshold and self.whole_numbers
-                and self.lattice.project(&self.plane, task.rows, task.n, self.scores.keys,
-                                         &found)):
+                and self.units.lattice.project(self.view, &self.plane, task.rows, task.n,
+                                               self.scores.keys, &found)):
             return self.scores.sweep_keys(self.scores.keys, task.n, &found, &task.limits, best)
         if self.sums != NULL:
             n_met = project_entries(self.view, &self.plane, task.rows, task.n, self.sums,

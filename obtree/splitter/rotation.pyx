@@ -18,18 +18,24 @@ import numpy as np
 from libc.math cimport INFINITY, nextafter
 
 from obtree.core.memory cimport Workspace
-from obtree.core.random cimport RandState
 from obtree.core.types cimport FOUND, LEAF, X_t, idx_t
 from obtree.criterion.base cimport Criterion
-from obtree.criterion.classes cimport ClassCriterion
 from obtree.data.dataset cimport DataView, Dataset
+from obtree.data.fit cimport FitView
 from obtree.data.hyperplane cimport Hyperplane
 from obtree.data.project cimport project_rows
 from obtree.data.rotation cimport GroupRotation, RotationRows
-from obtree.splitter.base cimport NodeTask, SplitResult, Splitter, SplitSettings
+from obtree.data.targets cimport CLASS_TARGETS, TargetView
+from obtree.splitter.base cimport NodeTask, SplitResult, Splitter, SplitSettings, TreeTask
 from obtree.splitter.sweep cimport place_threshold
 
 from obtree.core.names import show
+
+
+cdef class LentFit:
+    """What the fit works on, for the splitter inside: each tree shows it data of its own."""
+
+    cdef FitView fit
 
 
 cdef class RotationSplitter(Splitter):
@@ -63,8 +69,7 @@ cdef class RotationSplitter(Splitter):
     cdef readonly Py_ssize_t group_size
 
     cdef GroupRotation rotation
-    cdef ClassCriterion classes       # the criterion, when y is one class; else None
-    cdef bint ready                   # whether the tree's rotation is known
+    cdef bint by_class                # whether y is one class
     cdef object _rotated              # float32 (n_samples, n_features)
     cdef X_t* rotated
     cdef Dataset dataset              # the same, encoded; of the current tree
@@ -88,17 +93,21 @@ cdef class RotationSplitter(Splitter):
     def prefers_bootstrap(self):
         return self.splitter.prefers_bootstrap
 
-    cdef int bind(self, const DataView* view, Criterion criterion,
+    cdef object prepare(self, const FitView* fit):
+        cdef LentFit lent = LentFit()
+        lent.fit = fit[0]
+        return lent
+
+    cdef int bind(self, const DataView* view, const TargetView* targets, Criterion criterion,
                   const SplitSettings* settings, Workspace workspace) except -1:
         cdef X_t[:, ::1] cells
         cdef idx_t n_classes = 0
         if view.X == NULL:
             raise ValueError("sparse X cannot be rotated; expected dense X, or rotation=None")
-        Splitter.bind(self, view, criterion, settings, workspace)
-        self.classes = None
-        if isinstance(criterion, ClassCriterion) and criterion.n_outputs == 1:
-            self.classes = criterion
-            n_classes = self.classes.node.stride
+        Splitter.bind(self, view, targets, criterion, settings, workspace)
+        self.by_class = targets.kind == CLASS_TARGETS and targets.n_outputs == 1
+        if self.by_class:
+            n_classes = targets.max_n_classes
         self.rotation = GroupRotation()
         self.rotation.bind(view, self.group_size, n_classes, settings.stop, workspace)
         self._rotated = cells = np.empty((view.n_samples, view.n_features), dtype=np.float32)
@@ -106,15 +115,37 @@ cdef class RotationSplitter(Splitter):
         self.projection = <double*>workspace.take(view.n_samples, sizeof(double))
         return 0
 
-    cdef int begin_tree(self, RandState* rng) except -1 nogil:
-        self.rng = rng
-        self.ready = False    # which rows are in the tree is known at its root
-        return 0
+    cdef int begin_tree(self, const TreeTask* task) except -1 nogil:
+        """Draw the rotation of the tree's rows, apply it, and prepare the splitter inside."""
+        cdef RotationRows given
+        cdef FitView fit
+        self.rng = task.rng
+        given.rows = task.rows
+        given.n = task.n
+        given.weight = task.weight
+        given.classes = self.targets.codes if self.by_class else NULL
+        given.n_classes = self.targets.max_n_classes if self.by_class else 0
+        self.rotation.draw(&given, self.rng)
+        self.rotation.apply(self.rotated)
+        if self.settings.stop[0]:
+            return 0
+        with gil:
+            self.dataset = Dataset.__new__(Dataset)
+            self.dataset._stop = self.settings.stop
+            self.dataset.__init__(self._rotated, keep_rows=True)
+            if self.settings.stop[0]:
+                return 0
+            fit = (<LentFit>self.prepared).fit
+            fit.data = &self.dataset.view
+            fit.n_threads = 1
+            self.splitter.prepared = self.splitter.prepare(&fit)
+            self.tree_memory = Workspace()
+            self.splitter.bind(&self.dataset.view, self.targets, self.criterion, self.settings,
+                               self.tree_memory)
+        return self.splitter.begin_tree(task)
 
     cdef int node_split(self, const NodeTask* task, SplitResult* out) except -1 nogil:
         cdef idx_t j
-        if not self.ready:
-            self.prepare(task)
         if self.settings.stop[0]:
             return LEAF
         if self.splitter.node_split(task, out) != FOUND:
@@ -132,34 +163,6 @@ cdef class RotationSplitter(Splitter):
         out.rank_cut = -1
         self.rotation.compose(&out.plane)
         return FOUND if self.snap(task, out) else LEAF
-
-    cdef int prepare(self, const NodeTask* task) except -1 nogil:
-        """Draw the rotation of a tree, whose rows are those of the root, and apply it."""
-        cdef RotationRows given
-        given.rows = task.rows
-        given.n = task.n
-        given.weight = task.weight
-        given.classes = NULL
-        given.n_classes = 0
-        if self.classes is not None:
-            given.classes = self.classes.node_slots()
-            given.n_classes = self.classes.node.stride
-        self.rotation.draw(&given, self.rng)
-        self.rotation.apply(self.rotated)
-        if self.settings.stop[0]:
-            return 0
-        with gil:
-            self.dataset = Dataset.__new__(Dataset)
-            self.dataset._stop = self.settings.stop
-            self.dataset.__init__(self._rotated, keep_rows=True)
-            if self.settings.stop[0]:
-                return 0
-            self.tree_memory = Workspace()
-            self.splitter.bind(&self.dataset.view, self.criterion, self.settings,
-                               self.tree_memory)
-        self.splitter.begin_tree(self.rng)
-        self.ready = True
-        return 0
 
     cdef bint snap(self, const NodeTask* task, SplitResult* out) noexcept nogil:
         """Move the bounds to the middle between the two projections they separate.

@@ -4,9 +4,10 @@ from libc.stdint cimport int32_t, uint32_t
 
 from obtree.core.memory cimport Workspace
 from obtree.core.random cimport RandState
-from obtree.core.types cimport X_t, feature_t, idx_t, row_t, w_t
-from obtree.criterion.base cimport Criterion
+from obtree.core.types cimport X_t, feature_t, idx_t, row_t
 from obtree.data.dataset cimport DataView
+from obtree.data.fit cimport FitView
+from obtree.data.targets cimport TargetView
 from obtree.splitter.base cimport NodeTask
 from obtree.splitter.hollow_node cimport HollowNode
 from obtree.splitter.stump cimport Batch
@@ -14,6 +15,18 @@ from obtree.splitter.stump cimport Batch
 cdef enum:
     HALF = -1                 # of the columns, unless they are few
     MANY_COLUMNS = 128
+
+
+cdef class ColumnUnits:
+    # Of the whole data, computed once per fit. All but weight_unit for classes only.
+    cdef double* span                 # (n_features)
+    cdef double* deviation            # (n_features) 1 for constant features
+    cdef bint differ                  # whether features are in different units
+    cdef double weight_unit           # what one row weighs
+    cdef Workspace memory
+
+
+cdef ColumnUnits measure_units(const FitView* fit)
 
 
 cdef class StumpNode:
@@ -35,7 +48,6 @@ cdef class StumpNode:
     cdef double binary_share          # of the spread, in columns with two values
     cdef idx_t* first                 # (n_outputs + 1) slots of each output
     # Scratch.
-    cdef object _kept                 # owner of _codes or _targets
     cdef const int32_t* _codes
     cdef const double* _targets
     cdef idx_t _sample_size           # most rows that are looked at
@@ -46,7 +58,6 @@ cdef class StumpNode:
     cdef const row_t* _rows           # (n) those of the task, or _sample
     cdef row_t* _sample
     cdef double _weight
-    cdef double _weight_unit          # what one row weighs
     cdef feature_t* _complete
     cdef uint32_t* _ranks
     cdef X_t* _block
@@ -62,16 +73,16 @@ cdef class StumpNode:
     cdef int32_t* _known
     cdef HollowNode _hollow           # where nearly all cells are zero, else None
     cdef bint _is_hollow
+    cdef ColumnUnits _units
     # Classes only.
-    cdef double* _unit                # (n_features) spans, or deviations of a tree by itself
-    cdef bint _units_differ           # between the features
+    cdef const double* _unit          # (n_features) spans, or deviations of a tree by itself
     cdef bint _alone                  # whether every node takes its columns in these units then
     cdef bint _in_units               # whether the node's columns are
 
-    # IN given_weight: as in SplitSettings. `alone`: the tree is no part of a forest.
-    cdef int bind(self, const DataView* view, Criterion criterion, const w_t* given_weight,
-                  const volatile int* stop, Workspace workspace, idx_t batch_size, idx_t max_rows,
-                  idx_t max_columns, bint alone) except -1
+    # `alone`: the tree is no part of a forest.
+    cdef int bind(self, const DataView* view, const TargetView* targets, ColumnUnits units,
+                  Workspace workspace, idx_t batch_size, idx_t max_rows, idx_t max_columns,
+                  bint alone) except -1
     # Whether the node has columns to work with; `used` and what follows it are then known.
     # The column `kept` is looked at in any case, unless values are missing.
     cdef bint measure(self, const NodeTask* task, feature_t kept, RandState* rng) noexcept nogil

@@ -32,11 +32,12 @@ from libc.string cimport memcpy, memset
 from obtree.core.dispatch cimport kernels
 from obtree.core.memory cimport Workspace
 from obtree.core.random cimport RandState, bounded, draw_in_order, shuffle
-from obtree.core.types cimport X_t, feature_t, idx_t, row_t, w_t
-from obtree.criterion.base cimport Criterion
+from obtree.core.types cimport X_t, feature_t, idx_t, row_t
 from obtree.data.dataset cimport DataView
+from obtree.data.fit cimport FitView
 from obtree.data.node_rows cimport copy_rows, find_complete
 from obtree.data.scale cimport judge_units, measure_spans, measure_variances
+from obtree.data.targets cimport CLASS_TARGETS, NO_TARGETS, TargetView
 from obtree.data.weight_unit cimport find_unit
 from obtree.splitter.base cimport NodeTask
 from obtree.splitter.hollow_node cimport ColumnSums, HollowNode
@@ -55,28 +56,45 @@ cdef double MAX_NU = 100.0
 cdef double MIN_NU = 20.0         # of nodes that are not wide
 
 
+cdef class ColumnUnits:
+    """Units of the features; see the file's head."""
+
+
+cdef ColumnUnits measure_units(const FitView* fit):
+    """Measure the columns of a fit, for nodes of classes to choose their units."""
+    cdef ColumnUnits units = ColumnUnits()
+    cdef Workspace scratch = Workspace()
+    cdef idx_t j, n_features = fit.data.n_features
+    cdef double* variance
+    units.weight_unit = find_unit(fit.weight, fit.data.n_samples)
+    if fit.targets.kind != CLASS_TARGETS:
+        return units
+    units.memory = Workspace()
+    units.span = <double*>units.memory.take(n_features, sizeof(double))
+    units.deviation = variance = <double*>units.memory.take(n_features, sizeof(double))
+    measure_spans(fit.data, fit.weight, fit.stop, units.span, scratch)
+    measure_variances(fit.data, fit.weight, fit.stop, variance, scratch)
+    units.differ = judge_units(units.span, variance, n_features)
+    for j in range(n_features):
+        units.deviation[j] = sqrt(variance[j]) if variance[j] > 0.0 else 1.0
+    return units
+
+
 cdef class StumpNode:
     """Scratch for the rows of a node; one for each worker."""
 
-    cdef int bind(self, const DataView* view, Criterion criterion, const w_t* given_weight,
-                  const volatile int* stop, Workspace workspace, idx_t batch_size, idx_t max_rows,
-                  idx_t max_columns, bint alone) except -1:
-        cdef idx_t n = min(view.n_samples, max_rows), n_features = view.n_features, j
-        cdef const int32_t[:, ::1] codes
-        cdef const double[:, ::1] targets
+    cdef int bind(self, const DataView* view, const TargetView* targets, ColumnUnits units,
+                  Workspace workspace, idx_t batch_size, idx_t max_rows, idx_t max_columns,
+                  bint alone) except -1:
+        cdef idx_t n = min(view.n_samples, max_rows), n_features = view.n_features
+        if targets.kind == NO_TARGETS:
+            raise ValueError("splitter 'co2' optimises predictions of y; expected targets")
         self.view = view
-        self.is_class = hasattr(criterion, "classes")
-        self.n_outputs = criterion.n_outputs
-        if self.is_class:
-            self._kept, n_classes = criterion.classes()
-            codes = self._kept
-            self._codes = &codes[0, 0]
-            self.max_slots = self.n_outputs * n_classes.max()
-        else:
-            self._kept = criterion.targets()
-            targets = self._kept
-            self._targets = &targets[0, 0]
-            self.max_slots = self.n_outputs
+        self.is_class = targets.kind == CLASS_TARGETS
+        self.n_outputs = targets.n_outputs
+        self._codes = targets.codes
+        self._targets = targets.values
+        self.max_slots = self.n_outputs * (targets.max_n_classes if self.is_class else 1)
         self._sample_size = n
         self._max_columns = max_columns
         self.max_stride = (n_features + LANES - 1) // LANES * LANES
@@ -115,17 +133,10 @@ cdef class StumpNode:
         self._order = <int32_t*>workspace.take(n, sizeof(int32_t))
         self._place = <int32_t*>workspace.take(n, sizeof(int32_t))
         self._known = <int32_t*>workspace.take(self.max_slots, sizeof(int32_t))
-        if self.is_class:
-            self._unit = <double*>workspace.take(n_features, sizeof(double))
-            measure_spans(view, given_weight, stop, self._unit, workspace)
-            measure_variances(view, given_weight, stop, self._sums, workspace)
-            self._units_differ = judge_units(self._unit, self._sums, n_features)
-            self._alone = alone
-            if alone:
-                for j in range(n_features):
-                    self._unit[j] = sqrt(self._sums[j]) if self._sums[j] > 0.0 else 1.0
+        self._units = units
+        self._unit = units.deviation if alone else units.span
+        self._alone = alone
         self._in_units = False
-        self._weight_unit = find_unit(given_weight, view.n_samples)
         return 0
 
     cdef void _draw_rows(self, const NodeTask* task, RandState* rng) noexcept nogil:
@@ -246,7 +257,7 @@ cdef class StumpNode:
         """Bring the columns' variances to one unit, or leave them as they are."""
         cdef double unit
         cdef idx_t k
-        self._in_units = self._units_differ and (self._alone or bounded(rng, 2) == 1)
+        self._in_units = self._units.differ and (self._alone or bounded(rng, 2) == 1)
         if self._in_units:
             for k in range(self.n_used):
                 unit = self._unit[self.used[k]]
@@ -288,7 +299,8 @@ cdef class StumpNode:
         if self.n > batch_size:
             shuffle(self._order, self.n, rng)
         for p in range(self.n):
-            self._weights[p] = <float>(task.weight[self._rows[self._order[p]]] / self._weight_unit)
+            self._weights[p] = <float>(task.weight[self._rows[self._order[p]]]
+                                       / self._units.weight_unit)
         if self.is_class:
             self._load_classes()
         else:

@@ -13,6 +13,7 @@ from obtree.core.random cimport bounded
 from obtree.core.types cimport feature_t, idx_t
 from obtree.criterion.base cimport Criterion
 from obtree.data.dataset cimport DataView
+from obtree.data.targets cimport TargetView
 from obtree.splitter.base cimport NodeTask, SplitSettings
 from obtree.splitter.direction cimport MAX_CONSTANT, DirectionSplitter
 from obtree.splitter.varying cimport draw_features
@@ -69,9 +70,9 @@ cdef class TwoProbeSplitter(DirectionSplitter):
         self._any_sign = signs == "any"
         self.two_sided = check_flag("two_sided", two_sided)
 
-    cdef int bind(self, const DataView* view, Criterion criterion,
+    cdef int bind(self, const DataView* view, const TargetView* targets, Criterion criterion,
                   const SplitSettings* settings, Workspace workspace) except -1:
-        DirectionSplitter.bind(self, view, criterion, settings, workspace)
+        DirectionSplitter.bind(self, view, targets, criterion, settings, workspace)
         # Twice what direction.pyx can ask for, useless directions included.
         self._n_slots = 64
         while self._n_slots < <uint64_t>(2 * (MAX_CONSTANT + 1) * settings.max_features):

@@ -4,13 +4,14 @@ from itertools import pairwise
 
 import numpy as np
 
-from obtree.criterion.registry import find_criterion, make_criterion
+from obtree.criterion.registry import find_criterion
 from obtree.estimators import ObliqueForestClassifier, ObliqueForestRegressor
 from obtree.testing.check_splitter import ContractError
-from obtree.testing.growth import find_differences
+from obtree.testing.growth import bind_criterion, find_differences, grow_forest
 from obtree.testing.probe import NodeProbe
 from obtree.testing.probe_flips import scan_flips
 
+KINDS = {"classification": "classes", "regression": "real", "unsupervised": "none"}
 LAYOUTS = ("gathered", "column", "rows")
 N_ROWS = 40
 
@@ -26,7 +27,8 @@ def check_criterion(criterion, *, task, n_outputs=(1, 2)):
     ----------
     criterion : subclass of Criterion or str
         What one would pass as ``criterion=``.
-    task : {"classification", "regression"}
+    task : {"classification", "regression", "unsupervised"}
+        What the criterion is for; without targets it measures the rows of X.
     n_outputs : tuple of int, default=(1, 2)
         Numbers of outputs that the criterion is made for.
 
@@ -40,11 +42,11 @@ def check_criterion(criterion, *, task, n_outputs=(1, 2)):
     >>> from obtree.testing import check_criterion
     >>> check_criterion("gini", task="classification")
     """
-    if task not in ("classification", "regression"):
-        raise ValueError(f"task={task!r} is not valid; expected 'classification' or 'regression'")
-    name = find_criterion(criterion, task == "classification").__name__
+    if task not in KINDS:
+        raise ValueError(f"task={task!r} is not valid; expected one of {tuple(KINDS)}")
+    name = find_criterion(criterion, KINDS[task]).__name__
     try:
-        for outputs in n_outputs:
+        for outputs in n_outputs if task != "unsupervised" else (1,):
             for seed in range(3):
                 _check_node(criterion, task, outputs, seed)
         _check_forests(criterion, task)
@@ -58,13 +60,14 @@ def _check_node(criterion, task, n_outputs, seed):
     """One node of random rows."""
     rng = np.random.default_rng(seed)
     y, n_classes = _draw_targets(rng, task, n_outputs)
-    made = make_criterion(criterion, y, n_classes)
+    X = rng.integers(0, 9, (N_ROWS, 3)).astype(np.float32) if y is None else None
+    made = bind_criterion(criterion, y, n_classes, X)
     rows = np.flatnonzero(rng.random(N_ROWS) < 0.7).astype(np.int32)
     weight = rng.integers(1, 4, N_ROWS).astype(np.float64)
     where = f"({n_outputs} outputs, seed {seed})"
-    _check_copy(made, where)
+    _check_copy(made.criterion)
     probe = NodeProbe(made, rows, weight)
-    _check_stats(probe, made, y, n_classes, rows, weight, where)
+    _check_stats(probe, made, X if y is None else y, n_classes, rows, weight, where)
     codes = rng.integers(0, 8, len(rows)).astype(np.uint32)
     best = _check_scan(probe, codes, where)
     _check_layouts(probe, codes, best, where)
@@ -81,29 +84,32 @@ def _check_node(criterion, task, n_outputs, seed):
 
 
 def _draw_targets(rng, task, n_outputs):
-    """Targets of N_ROWS rows, and the numbers of classes."""
+    """Targets of N_ROWS rows, if there are any, and the numbers of classes."""
+    if task == "unsupervised":
+        return None, None
     if task == "classification":
         y = rng.integers(0, 3, (N_ROWS, n_outputs)).astype(np.int32)
         return y, np.full(n_outputs, 3, dtype=np.int64)
     return rng.integers(0, 9, (N_ROWS, n_outputs)).astype(np.float64), None
 
 
-def _check_copy(made, where):
+def _check_copy(made):
     """Every thread has a criterion of its own."""
     copy = made.clone()
     if copy is made:
         raise ContractError("clone() returned the object itself; expected a new one per thread")
     if type(copy) is not type(made):
         raise ContractError(f"clone() made a {type(copy).__name__}; expected {type(made).__name__}")
-    if made.n_outputs < 1 or made.value_size < made.n_outputs:
-        raise ContractError(
-            f"n_outputs is {made.n_outputs} and value_size {made.value_size}; expected __init__ "
-            f"to set both, to 1 or more {where}"
-        )
 
 
 def _check_stats(probe, made, y, n_classes, rows, weight, where):
-    """What load_node says about the node."""
+    """What load_node says about the node; `y` is what the criterion measures, X or y."""
+    n_outputs, value_size = probe.n_outputs, probe.value_size
+    if n_outputs < 1 or value_size < n_outputs:
+        raise ContractError(
+            f"n_outputs is {n_outputs} and value_size {value_size}; expected bind to set both, to "
+            f"1 or more {where}"
+        )
     total = float(weight[rows].sum())
     if not np.isclose(probe.weight, total, rtol=1e-12):
         raise ContractError(
@@ -116,15 +122,16 @@ def _check_stats(probe, made, y, n_classes, rows, weight, where):
     if not np.isfinite(value).all():
         raise ContractError(
             f"node_value writes {value[~np.isfinite(value)][0]}, or leaves out some of the "
-            f"{made.value_size} numbers; expected finite ones {where}"
+            f"{value_size} numbers; expected finite ones {where}"
         )
-    if n_classes is not None and ((value < 0).any() or not np.isclose(value.sum(), made.n_outputs)):
+    if n_classes is not None and ((value < 0).any() or not np.isclose(value.sum(), n_outputs)):
         raise ContractError(
             f"node_value writes {value}; expected the share of each class, from 0 to 1 {where}"
         )
     # A weight of 2 is two rows.
     order = np.repeat(rows, weight[rows].astype(int))
-    twice = type(made)(*_select(y, n_classes, order))
+    y_again, X_again = (y[order], None) if made.dataset is None else (None, y[order])
+    twice = bind_criterion(type(made.criterion), y_again, n_classes, X_again)
     again = NodeProbe(twice, np.arange(len(order), dtype=np.int32), np.ones(len(order)))
     if not np.isclose(again.impurity, probe.impurity, rtol=1e-9, atol=1e-12):
         raise ContractError(
@@ -139,12 +146,6 @@ def _check_stats(probe, made, y, n_classes, rows, weight, where):
         raise ContractError(
             f"the impurity of a node of equal targets is {pure.impurity}; expected 0 {where}"
         )
-
-
-def _select(y, n_classes, order):
-    """Arguments of a criterion of the rows in `order`."""
-    y = np.ascontiguousarray(y[order])
-    return (y,) if n_classes is None else (y, n_classes)
 
 
 def _scan(probe, codes, **options):
@@ -265,6 +266,18 @@ def _check_forests(criterion, task):
     """Forests grow, and threads change nothing."""
     rng = np.random.default_rng(0)
     X = rng.integers(0, 6, size=(80, 4)).astype(np.float32)
+    for one, other in zip(*_grow_twice(criterion, task, X, rng), strict=True):
+        if find_differences(one, other):
+            raise ContractError("a forest grown on two threads differs from one grown on one")
+        if one.node_count < 3:
+            raise ContractError("a tree of 80 rows was not split at all")
+
+
+def _grow_twice(criterion, task, X, rng):
+    """The trees of a forest, grown on one thread and on two."""
+    if task == "unsupervised":
+        options = {"seeds": range(4), "n_bootstrap": len(X)}
+        return [grow_forest(X, None, criterion, n_threads=n, **options) for n in (1, 2)]
     forest = ObliqueForestRegressor
     y = X[:, 0] + X[:, 1] + rng.random(80)
     if task == "classification":
@@ -273,8 +286,4 @@ def _check_forests(criterion, task):
     grown = [
         forest(4, criterion=criterion, random_state=0, n_jobs=n_jobs).fit(X, y) for n_jobs in (1, 2)
     ]
-    for one, other in zip(*(model.estimators_ for model in grown), strict=True):
-        if find_differences(one.tree_, other.tree_):
-            raise ContractError("a forest grown on two threads differs from one grown on one")
-        if one.tree_.node_count < 3:
-            raise ContractError("a tree of 80 rows was not split at all")
+    return [[tree.tree_ for tree in model.estimators_] for model in grown]

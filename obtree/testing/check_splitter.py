@@ -176,7 +176,7 @@ def _check_nodes(splitter, situation):
     found = False
     used = SplitterBench(dataset, criterion, splitter, dataset.n_features)
     for seed in SEEDS:
-        fresh = SplitterBench(dataset, criterion, splitter, dataset.n_features)
+        fresh = SplitterBench(dataset, criterion, splitter, dataset.n_features, used)
         answers = []
         for bench in (fresh, used):
             bench.begin_tree(seed, rows, situation.weight)
@@ -191,7 +191,7 @@ def _check_nodes(splitter, situation):
             raise ContractError(
                 f"two trees of seed {seed} are split differently ({situation.name}): everything "
                 "random has to come from the generator that begin_tree is given, and nothing may "
-                "be remembered from the tree before"
+                "be remembered from the tree before, nor written to what prepare returned"
             )
         found |= any(answer is not None for answer in answers[0])
         same = (kept != X).nnz == 0 if scipy.sparse.issparse(X) else np.array_equal(X, kept, True)

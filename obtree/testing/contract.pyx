@@ -16,9 +16,11 @@ from obtree.core.random cimport RandState, seed_state
 from obtree.core.types cimport FOUND, LEAF, feature_t, idx_t, row_t, w_t
 from obtree.criterion.base cimport Criterion, NodeStats
 from obtree.data.dataset cimport Dataset, gather_codes
+from obtree.data.fit cimport FitView, lend_fit
 from obtree.data.hyperplane cimport EXTRA_TERMS, Hyperplane, goes_left, init_plane
 from obtree.data.project cimport project_rows
-from obtree.splitter.base cimport NodeTask, SplitResult, Splitter, SplitSettings
+from obtree.data.targets cimport Targets
+from obtree.splitter.base cimport NodeTask, SplitResult, Splitter, SplitSettings, TreeTask
 
 cdef enum:
     GUARD = 16                # cells behind each buffer
@@ -45,16 +47,21 @@ cdef class SplitterBench:
     Parameters
     ----------
     dataset : Dataset
-    criterion : Criterion
+    bound : BoundCriterion
+        A criterion and its targets.
     splitter : Splitter
-        Both are cloned, as for a thread.
+        It and the criterion are cloned, as for a thread.
     max_features : int
+    other : SplitterBench, optional
+        Another worker of the same fit, which has what `prepare` returned.
     """
 
     cdef Dataset _dataset
+    cdef Targets _targets
     cdef Criterion _criterion
     cdef Splitter _splitter
     cdef Workspace _workspace
+    cdef FitView _fit
     cdef SplitSettings _settings
     cdef RandState _rng
     cdef int _stop
@@ -64,10 +71,11 @@ cdef class SplitterBench:
     cdef w_t[::1] _weight
     cdef idx_t _room
 
-    def __init__(self, Dataset dataset, Criterion criterion, Splitter splitter,
-                 idx_t max_features):
+    def __init__(self, Dataset dataset, bound, Splitter splitter, idx_t max_features,
+                 SplitterBench other=None):
         self._dataset = dataset
-        self._criterion = criterion.clone()
+        self._targets = bound.targets
+        self._criterion = (<Criterion>bound.criterion).clone()
         self._splitter = splitter.clone()
         self._workspace = Workspace()
         self._stop = 0
@@ -78,16 +86,30 @@ cdef class SplitterBench:
         self._feature = np.empty(self._room + GUARD, dtype=np.int32)
         self._partner = np.empty(self._room + GUARD, dtype=np.int32)
         self._weight = np.empty(self._room + GUARD)
-        self._criterion.bind(self._workspace, dataset.n_samples)
-        self._splitter.bind(&dataset.view, self._criterion, &self._settings, self._workspace)
+        if other is None:
+            self._fit = lend_fit(&dataset.view, &self._targets.view, NULL, &self._stop, 1)
+            self._criterion.prepared = self._criterion.prepare(&self._fit)
+            self._splitter.prepared = self._splitter.prepare(&self._fit)
+        else:
+            self._criterion.prepared = other._criterion.prepared
+            self._splitter.prepared = other._splitter.prepared
+        self._criterion.bind(&dataset.view, &self._targets.view, self._workspace,
+                             dataset.n_samples)
+        self._splitter.bind(&dataset.view, &self._targets.view, self._criterion, &self._settings,
+                            self._workspace)
 
     def begin_tree(self, seed, rows, weight):
         """Start a tree that grows on these rows."""
         cdef const row_t[::1] at = rows
         cdef const w_t[::1] by_row = weight
+        cdef TreeTask task
         seed_state(&self._rng, <uint32_t>seed, 0)
         self._criterion.begin_tree(&at[0], at.shape[0], &by_row[0])
-        self._splitter.begin_tree(&self._rng)
+        task.rows = &at[0]
+        task.n = at.shape[0]
+        task.weight = &by_row[0]
+        task.rng = &self._rng
+        self._splitter.begin_tree(&task)
 
     def ask(self, rows, weight, *, min_samples_leaf=1, min_weight_leaf=0.0, depth=0):
         """Ask about the node of these ascending rows.

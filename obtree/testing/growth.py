@@ -1,35 +1,56 @@
 """Growing trees in one call, and telling whether two are the same."""
 
 import hashlib
+from typing import NamedTuple
 
 import numpy as np
 
 from obtree.builder.rule import GrowthRule
+from obtree.criterion.base import Criterion
 from obtree.criterion.registry import CLASSIFICATION, make_criterion
 from obtree.data.dataset import Dataset
+from obtree.data.targets import Targets
 from obtree.forest.grow import grow_trees
 from obtree.splitter.registry import resolve_splitter
 from obtree.tree.tree import FIELDS, OPTIONAL_FIELDS
 
 
-def bind_criterion(name, y, n_classes=None):
-    """Make a criterion from targets of any shape and type.
+class BoundCriterion(NamedTuple):
+    """A criterion and what it is to be bound to."""
+
+    criterion: Criterion
+    targets: Targets
+    dataset: Dataset | None = None
+
+
+def bind_criterion(criterion, y=None, n_classes=None, X=None):
+    """Make a criterion for targets of any shape and type.
 
     Parameters
     ----------
-    name : str
-    y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+    criterion : str or subclass of Criterion
+    y : array-like of shape (n_samples,) or (n_samples, n_outputs), optional
+        None for a criterion that reads X alone.
     n_classes : sequence of int, optional
         Classes of each output; by default those that occur.
+    X : ndarray of shape (n_samples, n_features), optional
+        For criteria that read it.
+
+    Returns
+    -------
+    BoundCriterion
     """
-    y = np.asarray(y)
-    y = y.reshape(len(y), -1)
-    if name not in CLASSIFICATION:
-        return make_criterion(name, np.ascontiguousarray(y, dtype=np.float64))
-    if n_classes is None:
+    kind = getattr(criterion, "target_kind", "classes" if criterion in CLASSIFICATION else "real")
+    if y is not None:
+        y = np.asarray(y)
+        y = y.reshape(len(y), -1)
+    if kind != "classes":
+        n_classes = None
+    elif n_classes is None:
         n_classes = y.max(axis=0) + 1
-    n_classes = np.asarray(n_classes, dtype=np.int64)
-    return make_criterion(name, np.ascontiguousarray(y, dtype=np.int32), n_classes)
+    targets = Targets(y, n_classes)
+    dataset = None if X is None else Dataset(X)
+    return BoundCriterion(make_criterion(criterion, targets), targets, dataset)
 
 
 def grow_forest(
@@ -53,10 +74,12 @@ def grow_forest(
     -------
     list of Tree
     """
+    bound = bind_criterion(criterion, y, n_classes)
     rule.setdefault("max_features", X.shape[1])
     return grow_trees(
         Dataset(X, n_threads=n_threads, keep_rows=keep_rows),
-        bind_criterion(criterion, y, n_classes),
+        bound.targets,
+        bound.criterion,
         resolve_splitter(splitter),
         GrowthRule(**rule),
         seeds=np.asarray(seeds, dtype=np.uint32),

@@ -20,10 +20,12 @@ from obtree.criterion.base cimport Criterion, Cut, NodeStats, RankColumn, ScanLi
 from obtree.data cimport dataset as data
 from obtree.data cimport encode, hyperplane
 from obtree.data.dataset cimport Dataset
+from obtree.data.fit cimport FitView, lend_fit
 from obtree.data.hyperplane cimport Hyperplane
 from obtree.data.partition cimport SampleIndex
+from obtree.data.targets cimport Targets
 from obtree.forest cimport bootstrap
-from obtree.splitter.base cimport NodeTask, SplitResult, Splitter, SplitSettings
+from obtree.splitter.base cimport NodeTask, SplitResult, Splitter, SplitSettings, TreeTask
 from obtree.splitter.candidates cimport (
     Candidates,
     begin_draws,
@@ -307,7 +309,8 @@ cdef class NodeProbe:
 
     Parameters
     ----------
-    criterion : Criterion
+    bound : BoundCriterion
+        A criterion, its targets and, if it reads X, a Dataset.
     rows : int array
         Rows of the node, ascending.
     weight : float64 array
@@ -315,23 +318,40 @@ cdef class NodeProbe:
     """
 
     cdef Criterion _criterion
+    cdef object _kept
     cdef Workspace _workspace
     cdef NodeStats _stats
     cdef idx_t _n
     cdef object _rows
     cdef idx_t _n_samples
 
-    def __init__(self, Criterion criterion, rows, weight):
+    def __init__(self, bound, rows, weight):
+        cdef Targets targets = bound.targets
+        cdef Dataset dataset = bound.dataset
+        self._kept = bound
         self._rows = np.ascontiguousarray(rows, dtype=np.int32)
         self._n_samples = len(weight)
         cdef const row_t[::1] at = self._rows
         cdef const w_t[::1] weights = np.ascontiguousarray(weight, dtype=np.float64)
-        self._criterion = criterion.clone()
+        self._criterion = (<Criterion>bound.criterion).clone()
         self._workspace = Workspace()
         self._n = at.shape[0]
-        self._criterion.bind(self._workspace, max(weights.shape[0], MAX_BINS))
+        cdef volatile int stop = 0
+        cdef FitView fit
+        fit = lend_fit(NULL if dataset is None else &dataset.view, &targets.view, NULL, &stop, 1)
+        self._criterion.prepared = self._criterion.prepare(&fit)
+        self._criterion.bind(fit.data, fit.targets, self._workspace,
+                             max(weights.shape[0], MAX_BINS))
         self._criterion.begin_tree(&at[0], self._n, &weights[0])
         self._criterion.load_node(&at[0], self._n, &weights[0], &self._stats)
+
+    @property
+    def n_outputs(self):
+        return self._criterion.n_outputs
+
+    @property
+    def value_size(self):
+        return self._criterion.value_size
 
     @property
     def impurity(self):
@@ -485,7 +505,7 @@ def draw_candidates(idx_t n_features, constants, seed, plan):
     return result
 
 
-def propose_splits(Dataset dataset, Criterion criterion, Splitter splitter, rows, weight, *,
+def propose_splits(Dataset dataset, bound, Splitter splitter, rows, weight, *,
                    max_features, seed=0, repeats=1, min_samples_leaf=1, min_weight_leaf=0.0,
                    lower=-INFINITY, upper=INFINITY):
     """Ask a splitter about one node, `repeats` times in a row.
@@ -504,19 +524,28 @@ def propose_splits(Dataset dataset, Criterion criterion, Splitter splitter, rows
     cdef NodeTask task
     cdef SplitResult out
     cdef SplitSettings settings
+    cdef TreeTask tree
+    cdef FitView fit
     cdef RandState rng
     cdef int stop = 0
-    criterion = criterion.clone()
+    cdef Criterion criterion = bound.criterion.clone()
+    cdef Targets targets = bound.targets
     splitter = splitter.clone()
     settings.max_features = max_features
     settings.monotonic = NULL
     settings.stop = &stop
-    settings.given_weight = NULL
-    criterion.bind(workspace, dataset.n_samples)
-    splitter.bind(&dataset.view, criterion, &settings, workspace)
+    fit = lend_fit(&dataset.view, &targets.view, NULL, &stop, 1)
+    criterion.prepared = criterion.prepare(&fit)
+    splitter.prepared = splitter.prepare(&fit)
+    criterion.bind(&dataset.view, &targets.view, workspace, dataset.n_samples)
+    splitter.bind(&dataset.view, &targets.view, criterion, &settings, workspace)
     random.seed_state(&rng, <uint64_t>seed, 0)
     criterion.begin_tree(&at[0], at.shape[0], &weights[0])
-    splitter.begin_tree(&rng)
+    tree.rows = &at[0]
+    tree.n = at.shape[0]
+    tree.weight = &weights[0]
+    tree.rng = &rng
+    splitter.begin_tree(&tree)
     criterion.load_node(&at[0], at.shape[0], &weights[0], &stats)
     task.rows = &at[0]
     task.n = at.shape[0]

@@ -10,6 +10,9 @@ from obtree.core.memory cimport Workspace
 from obtree.core.sort cimport sort_words
 from obtree.core.types cimport X_t, idx_t, row_t, w_t
 from obtree.criterion.base cimport Criterion, Cut, NodeStats, ScanLimits
+from obtree.data.dataset cimport Dataset
+from obtree.data.fit cimport FitView, lend_fit
+from obtree.data.targets cimport Targets
 
 
 def read_keys(keys):
@@ -40,13 +43,13 @@ def add_column(score, x, double step):
     return np.asarray(distance)
 
 
-def scan_flips(Criterion criterion, rows, weight, score, x, *, min_samples_leaf=1,
+def scan_flips(bound, rows, weight, score, x, *, min_samples_leaf=1,
                min_weight_leaf=0.0, best_score=-INFINITY):
     """(score, lower step, upper step) of the best plane on a line, or None.
 
     Parameters
     ----------
-    criterion : Criterion
+    bound : BoundCriterion
     rows : int array
         Rows of the node, ascending.
     weight : float64 array
@@ -63,6 +66,11 @@ def scan_flips(Criterion criterion, rows, weight, score, x, *, min_samples_leaf=
     cdef uint64_t[::1] words = np.empty(n, dtype=np.uint64)
     cdef uint64_t[::1] spare = np.empty(n, dtype=np.uint64)
     cdef Workspace workspace = Workspace()
+    cdef Targets targets = bound.targets
+    cdef Dataset dataset = bound.dataset
+    cdef Criterion criterion
+    cdef volatile int stop = 0
+    cdef FitView fit
     cdef ScanLimits limits
     cdef NodeStats stats
     cdef Cut best
@@ -71,8 +79,10 @@ def scan_flips(Criterion criterion, rows, weight, score, x, *, min_samples_leaf=
     limits.monotone = 0
     best.score = best_score
     best.low_key = best.high_key = 0
-    criterion = criterion.clone()
-    criterion.bind(workspace, weights.shape[0])
+    criterion = bound.criterion.clone()
+    fit = lend_fit(NULL if dataset is None else &dataset.view, &targets.view, NULL, &stop, 1)
+    criterion.prepared = criterion.prepare(&fit)
+    criterion.bind(fit.data, fit.targets, workspace, weights.shape[0])
     criterion.begin_tree(&at[0], n, &weights[0])
     criterion.load_node(&at[0], n, &weights[0], &stats)
     criterion.begin_flips(&distance[0], n, &token[0])

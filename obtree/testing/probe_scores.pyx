@@ -10,8 +10,10 @@ from obtree.core.types cimport feature_t, idx_t, row_t, w_t
 from obtree.criterion.base cimport Criterion, NodeStats, ScanLimits
 from obtree.data cimport project, scale
 from obtree.data.dataset cimport Dataset
+from obtree.data.fit cimport FitView, lend_fit
 from obtree.data.hyperplane cimport Hyperplane, init_plane
 from obtree.data.lattice cimport KeyRange, Lattice, key_value
+from obtree.data.targets cimport Targets
 from obtree.splitter.interval cimport IntervalSweep
 from obtree.splitter.sweep cimport BETTER, CONSTANT, ScoreCut, ScoreSweep, reset_cut
 
@@ -42,7 +44,7 @@ def sort_scores(score):
     return (result & np.uint64(0xFFFFFFFF)).astype(int), result >> np.uint64(32), n_missing
 
 
-def sweep_scores(Criterion criterion, weight, scores, *, min_samples_leaf=1,
+def sweep_scores(bound, weight, scores, *, min_samples_leaf=1,
                  min_weight_leaf=0.0, two_sided=False):
     """The best cut of several directions, as (direction, score, threshold, missing_left).
 
@@ -54,13 +56,18 @@ def sweep_scores(Criterion criterion, weight, scores, *, min_samples_leaf=1,
     cdef idx_t n = directions.shape[1], k, best_direction = -1
     cdef const row_t[::1] rows = np.arange(n, dtype=np.int32)
     cdef Workspace workspace = Workspace()
+    cdef Targets targets = bound.targets
+    cdef Criterion criterion = bound.criterion.clone()
+    cdef volatile int stop = 0
+    cdef FitView fit
     cdef ScoreSweep sweep = IntervalSweep() if two_sided else ScoreSweep()
     cdef NodeStats stats
     cdef ScanLimits limits
     cdef ScoreCut best
     cdef bint varies = False
-    criterion = criterion.clone()
-    criterion.bind(workspace, n)
+    fit = lend_fit(NULL, &targets.view, NULL, &stop, 1)
+    criterion.prepared = criterion.prepare(&fit)
+    criterion.bind(NULL, &targets.view, workspace, n)
     sweep.bind(criterion, workspace, n)
     criterion.begin_tree(&rows[0], n, &weights[0])
     criterion.load_node(&rows[0], n, &weights[0], &stats)
@@ -92,7 +99,7 @@ def project_lattice(Dataset dataset, feature, weight, rows):
     init_plane(&plane, &features[0], &terms[0])
     plane.n_terms = features.shape[0]
     lattice.bind(&dataset.view, workspace)
-    if not lattice.project(&plane, &at[0], at.shape[0], &keys[0], &found):
+    if not lattice.project(&dataset.view, &plane, &at[0], at.shape[0], &keys[0], &found):
         return None
     result = np.asarray(keys)
     if (found.low, found.high) != (result.min(), result.max()):

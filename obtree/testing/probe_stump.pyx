@@ -8,13 +8,14 @@ from obtree.core.dispatch cimport kernels
 from obtree.core.memory cimport Workspace
 from obtree.core.random cimport RandState, seed_state
 from obtree.core.types cimport idx_t, row_t, w_t
-from obtree.criterion.base cimport Criterion
 from obtree.data.dataset cimport Dataset
+from obtree.data.fit cimport FitView, lend_fit
+from obtree.data.targets cimport Targets
 from obtree.splitter cimport stump as stumps
 from obtree.splitter.base cimport NodeTask
 from obtree.splitter.stump cimport Batch, Stump, StumpLoss
 from obtree.splitter.stump_descent cimport JUDGED_ROWS, DescentPlan, StumpDescent, StumpStart
-from obtree.splitter.stump_node cimport StumpNode
+from obtree.splitter.stump_node cimport StumpNode, measure_units
 
 
 def pad_rows(X):
@@ -201,7 +202,7 @@ cdef class StumpProbe:
         stumps.move_stump(&self._stump, &self._batch, rate, leaf_rate, &sums)
 
 
-def descend(Dataset dataset, Criterion criterion, weight, *, idx_t column, double threshold,
+def descend(Dataset dataset, bound, weight, *, idx_t column, double threshold,
             double nu, double rate, idx_t n_epochs, idx_t min_steps, idx_t batch_size, int seed):
     """Descend from an axis split of all rows, as CO2 does.
 
@@ -218,6 +219,7 @@ def descend(Dataset dataset, Criterion criterion, weight, *, idx_t column, doubl
     cdef double[::1] trace = np.empty(10_000)
     cdef Workspace workspace = Workspace()
     cdef StumpNode node = StumpNode()
+    cdef Targets targets = bound.targets
     cdef StumpDescent descent = StumpDescent()
     cdef Stump stump
     cdef NodeTask task
@@ -226,10 +228,11 @@ def descend(Dataset dataset, Criterion criterion, weight, *, idx_t column, doubl
     cdef RandState rng
     cdef Batch batch
     cdef volatile int stop = 0
+    cdef FitView fit = lend_fit(&dataset.view, &targets.view, NULL, &stop, 1)
     cdef idx_t p, k
     seed_state(&rng, seed, 0)
-    node.bind(&dataset.view, criterion, NULL, &stop, workspace, max_batch, dataset.n_samples,
-              dataset.n_features, False)
+    node.bind(&dataset.view, &targets.view, measure_units(&fit), workspace, max_batch,
+              dataset.n_samples, dataset.n_features, False)
     stumps.take_stump(&stump, workspace, node.max_stride, node.max_slots, max_batch)
     descent.bind(workspace, node.max_stride, node.max_slots)
     descent.trace = &trace[0]
@@ -268,17 +271,19 @@ def descend(Dataset dataset, Criterion criterion, weight, *, idx_t column, doubl
     }
 
 
-def find_nu(Dataset dataset, Criterion criterion):
+def find_nu(Dataset dataset, bound):
     """The radius that "auto" gives to a node of all rows and columns."""
     cdef w_t[::1] weights = np.ones(dataset.n_samples)
     cdef row_t[::1] rows = np.arange(dataset.n_samples, dtype=np.int32)
     cdef StumpNode node = StumpNode()
+    cdef Targets targets = bound.targets
     cdef Workspace workspace = Workspace()
     cdef NodeTask task
     cdef RandState rng
     cdef volatile int stop = 0
+    cdef FitView fit = lend_fit(&dataset.view, &targets.view, NULL, &stop, 1)
     seed_state(&rng, 0, 0)
-    node.bind(&dataset.view, criterion, NULL, &stop, workspace, dataset.n_samples,
+    node.bind(&dataset.view, &targets.view, measure_units(&fit), workspace, dataset.n_samples,
               dataset.n_samples, dataset.n_features, False)
     task.rows = &rows[0]
     task.n = rows.shape[0]

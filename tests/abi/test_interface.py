@@ -43,11 +43,12 @@ def test_what_is_read(interface):
     assert base["cdef struct NodeTask"][:3] == ["const row_t* rows", "idx_t n", "idx_t depth"]
     methods = [part for part in base["cdef class Splitter"] if "(" in part]
     assert [part.split("(")[0] for part in methods] == [
+        "cdef object prepare",
         "cdef int bind",
         "cdef int begin_tree",
         "cdef int node_split",
     ]
-    assert methods[2].endswith("except -1 nogil")
+    assert methods[3].endswith("except -1 nogil")
     word = interface["modules"]["obtree/core/random.pxd"]["next_word"]
     assert word == ["cdef inline uint64_t next_word(RandState* rng) noexcept nogil"]
 

@@ -6,6 +6,7 @@ from obtree import ObliqueForestClassifier, ObliqueForestRegressor
 from obtree.criterion.registry import CLASSIFICATION, REGRESSION
 from obtree.splitter import AxisSplitter, PythonSplitter, available
 from obtree.testing import ContractError, check_criterion, check_splitter
+from obtree.testing.row_variance import RowVariance
 
 BAD_SPLITTERS = {
     "Mover": "re-ordered or changed the rows of the node",
@@ -20,6 +21,7 @@ BAD_SPLITTERS = {
     "TooSmallLeaves": "task.limits asks for",
     "WrongRank": r"wrong counts: rank_cut=\d+ sends \d+ rows left and the threshold",
     "OwnChance": "two trees of seed 0 are split differently .* everything random has to come",
+    "Scribbler": "two trees of seed 0 are split differently .* nor written to what prepare",
     "Rememberer": "two trees of seed 1 are split differently",
     "WrongStatus": "node_split returned 7; expected FOUND",
     "AlwaysLeaf": "it proposed no split for any node",
@@ -114,10 +116,12 @@ def test_a_criterion_of_another_package(variant):
     X, y = [[0.0], [1.0], [2.0], [3.0]], ["a", "a", "b", "b"]
     forest = ObliqueForestClassifier(3, criterion=criterion, bootstrap=False).fit(X, y)
     assert forest.predict(X).tolist() == y
-    with pytest.raises(ValueError, match="is not valid for real targets; expected one of real"):
+    with pytest.raises(ValueError, match="kind 'real', since its target_kind is 'classes'; exp"):
         ObliqueForestRegressor(criterion=criterion).fit(X, [1, 2, 3, 4])
-    with pytest.raises(ValueError, match="is not valid for class targets; expected a subclass of"):
-        ObliqueForestClassifier(criterion=variant("criteria").RealTargets).fit(X, y)
+    message = "the kind 'classes', since its target_kind is "
+    for name, kind in (("RealTargets", "'real'"), ("Undecided", "None")):
+        with pytest.raises(ValueError, match=message + kind):
+            ObliqueForestClassifier(criterion=getattr(variant("criteria"), name)).fit(X, y)
 
 
 @pytest.mark.parametrize("name", list(BAD_CRITERIA))
@@ -126,8 +130,14 @@ def test_bad_criteria(variant, name):
         check_criterion(getattr(variant("criteria"), name), task="classification")
 
 
-def test_a_criterion_without_targets_is_refused_by_splitters_in_python(variant):
-    with pytest.raises(ValueError, match="RealTargets shows none; expected a criterion with"):
-        ObliqueForestRegressor(
-            criterion=variant("criteria").RealTargets, splitter=FirstOfTwo()
-        ).fit([[0.0], [1.0]], [0, 1])
+def test_a_criterion_that_is_not_complete(variant):
+    with pytest.raises(NotImplementedError, match="RealTargets must implement load_node"):
+        ObliqueForestRegressor(criterion=variant("criteria").RealTargets).fit([[0], [1]], [0, 1])
+
+
+def test_a_criterion_without_targets_passes():
+    check_criterion(RowVariance, task="unsupervised")
+    with pytest.raises(ValueError, match="is not valid without targets; expected a subclass of"):
+        check_criterion("gini", task="unsupervised")
+    with pytest.raises(ValueError, match="kind 'real', since its target_kind is 'none'"):
+        check_criterion(RowVariance, task="regression")

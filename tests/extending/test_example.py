@@ -13,12 +13,24 @@ from obtree import (
     ObliqueForestClassifier,
     ObliqueForestRegressor,
     ObliqueTreeClassifier,
+    ObliqueTreeRegressor,
     load_model,
     save_model,
 )
 from obtree.core.abi import ABI_VERSION, check_abi
 from obtree.splitter import available
-from obtree.testing import ContractError, check_splitter
+from obtree.testing import ContractError, check_criterion, check_splitter
+
+
+def test_its_criterion_keeps_the_contract(guided):
+    check_criterion(guided.LargestError, task="regression")
+    X, y = load_diabetes(return_X_y=True)
+    model = ObliqueTreeRegressor(criterion=guided.LargestError, max_depth=3).fit(X, y)
+    tree, leaf = model.tree_, model.apply(X)
+    for node in np.unique(leaf):
+        here = y[leaf == node]
+        assert tree.value[node].ravel() == [(here.min() + here.max()) / 2]
+        assert tree.impurity[node] == (here.max() - here.min()) / 2
 
 
 @pytest.mark.parametrize("n_terms", [1, 4, 100])

@@ -22,9 +22,11 @@ class Job:
 
 def grow(verbose):
     X = np.arange(20, dtype=np.float32)[:, None]
+    bound = bind_criterion("gini", np.arange(20) % 2)
     return grow_trees(
         Dataset(X),
-        bind_criterion("gini", np.arange(20) % 2),
+        bound.targets,
+        bound.criterion,
         AxisSplitter(),
         GrowthRule(),
         seeds=np.arange(7, dtype=np.uint32),

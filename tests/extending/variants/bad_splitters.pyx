@@ -4,9 +4,10 @@ from libc.math cimport NAN
 from libc.stdlib cimport rand
 
 from obtree.core.types cimport FOUND, LEAF, feature_t, idx_t, row_t, w_t
-from obtree.core.random cimport RandState, bounded
+from obtree.core.random cimport bounded
+from obtree.data.fit cimport FitView
 from obtree.splitter.axis cimport AxisSplitter
-from obtree.splitter.base cimport NodeTask, SplitResult, Splitter
+from obtree.splitter.base cimport NodeTask, SplitResult, Splitter, TreeTask
 
 
 cdef class Sound(AxisSplitter):
@@ -108,12 +109,24 @@ cdef class OwnChance(Sound):
         return status
 
 
+cdef class Scribbler(Sound):
+    cdef object prepare(self, const FitView* fit):
+        return [0]
+
+    cdef int node_split(self, const NodeTask* task, SplitResult* out) except -1 nogil:
+        with gil:
+            self.prepared[0] += 1
+            if self.prepared[0] > 4:
+                return LEAF
+        return AxisSplitter.node_split(self, task, out)
+
+
 cdef class Rememberer(Sound):
     cdef idx_t n_trees
 
-    cdef int begin_tree(self, RandState* rng) except -1 nogil:
+    cdef int begin_tree(self, const TreeTask* task) except -1 nogil:
         self.n_trees += 1
-        return AxisSplitter.begin_tree(self, rng)
+        return AxisSplitter.begin_tree(self, task)
 
     cdef int node_split(self, const NodeTask* task, SplitResult* out) except -1 nogil:
         return AxisSplitter.node_split(self, task, out) if self.n_trees < 2 else LEAF

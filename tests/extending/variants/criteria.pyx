@@ -3,9 +3,8 @@
 from libc.math cimport NAN, sqrt
 from libc.stdint cimport uint32_t, uint64_t
 
-from obtree.core.memory cimport Workspace
 from obtree.core.sort cimport word_key, word_position
-from obtree.core.types cimport idx_t, row_t, w_t, y_t
+from obtree.core.types cimport idx_t, row_t, w_t
 from obtree.criterion.base cimport Criterion, Cut, NodeStats, ScanLimits, is_allowed, keeps_order
 from obtree.criterion.class_sums cimport row_slot, row_weight
 from obtree.criterion.classes cimport ClassCriterion
@@ -141,15 +140,10 @@ cdef class SelfClone(Length):
 
 
 cdef class RealTargets(Criterion):
-    """Knows nothing but how it is made."""
+    """Knows nothing but what it is for."""
 
-    def __init__(self, y):
-        cdef const y_t[:, ::1] values = y
-        self.n_outputs = values.shape[1]
-        self.value_size = values.shape[1]
+    target_kind = "real"
 
-    cpdef Criterion clone(self):
-        return RealTargets.__new__(RealTargets)
 
-    cdef int bind(self, Workspace workspace, idx_t max_rows) except -1:
-        return 0
+cdef class Undecided(Criterion):
+    """Does not even say that."""

@@ -13,14 +13,15 @@ from libc.stdint cimport int32_t
 from libc.string cimport memcpy
 
 from obtree.core.memory cimport Workspace
-from obtree.core.random cimport RandState, bounded
+from obtree.core.random cimport bounded
 from obtree.core.types cimport FOUND, LEAF, X_t, feature_t, idx_t, w_t, y_t
 from obtree.criterion.base cimport Criterion
 from obtree.data.dataset cimport DataView
 from obtree.data.hyperplane cimport Hyperplane
 from obtree.data.node_rows cimport copy_columns
 from obtree.data.project cimport project_rows
-from obtree.splitter.base cimport NodeTask, SplitResult, Splitter, SplitSettings
+from obtree.data.targets cimport NO_TARGETS, REAL_TARGETS, TargetView
+from obtree.splitter.base cimport NodeTask, SplitResult, Splitter, SplitSettings, TreeTask
 from obtree.splitter.sweep cimport BETTER, ScoreCut, ScoreSweep, reset_cut
 from obtree.splitter.varying cimport (
     VaryingFeatures,
@@ -44,11 +45,6 @@ cdef class GuidedSplitter(Splitter):
     needs_rows = True                 # have obtree keep X, and not only its ranks
 
     cdef readonly idx_t n_terms
-    cdef object codes                 # owner of `label`
-    cdef object values                # owner of `target`
-    cdef const int32_t* label         # (n_samples * n_outputs), NULL in regression
-    cdef const y_t* target            # (n_samples * n_outputs), NULL in classification
-    cdef idx_t n_outputs
     cdef VaryingFeatures features
     cdef ScoreSweep sweep
     cdef Hyperplane plane             # the candidate at hand
@@ -62,20 +58,11 @@ cdef class GuidedSplitter(Splitter):
         self.n_terms = n_terms
 
     # Once for each thread, with the GIL: keep what is lent, take all memory.
-    cdef int bind(self, const DataView* view, Criterion criterion,
+    cdef int bind(self, const DataView* view, const TargetView* targets, Criterion criterion,
                   const SplitSettings* settings, Workspace workspace) except -1:
-        cdef const int32_t[:, ::1] codes
-        cdef const y_t[:, ::1] values
-        Splitter.bind(self, view, criterion, settings, workspace)
-        self.label = NULL
-        self.target = NULL
-        self.n_outputs = criterion.n_outputs
-        if hasattr(criterion, "classes"):
-            self.codes = codes = criterion.classes()[0]
-            self.label = &codes[0, 0]
-        else:
-            self.values = values = criterion.targets()
-            self.target = &values[0, 0]
+        if targets.kind == NO_TARGETS:
+            raise ValueError("splitter 'guided' is guided by y; expected targets")
+        Splitter.bind(self, view, targets, criterion, settings, workspace)
         bind_features(&self.features, view, workspace)
         self.sweep = ScoreSweep()
         self.sweep.bind(criterion, workspace, view.n_samples)
@@ -88,8 +75,8 @@ cdef class GuidedSplitter(Splitter):
         return 0
 
     # Once for each tree: all random numbers come from here.
-    cdef int begin_tree(self, RandState* rng) except -1 nogil:
-        self.rng = rng
+    cdef int begin_tree(self, const TreeTask* task) except -1 nogil:
+        self.rng = task.rng
         reset_features(&self.features)
         return 0
 
@@ -150,24 +137,27 @@ cdef class GuidedSplitter(Splitter):
 
     cdef bint draw_guide(self, const NodeTask* task) noexcept nogil:
         """Fill `guide`: 1 / weight of one class, -1 / weight of another; or y minus its mean."""
-        cdef idx_t output = bounded(self.rng, self.n_outputs)
+        cdef idx_t n_outputs = self.targets.n_outputs
+        cdef idx_t output = bounded(self.rng, n_outputs)
+        cdef const int32_t* label = self.targets.codes + output
+        cdef const y_t* target = self.targets.values + output
         cdef idx_t p, n_others = 0
         cdef int32_t one, other = -1, here
         cdef w_t w, weight_one = 0.0, weight_other = 0.0
         cdef double mean = 0.0
-        if self.label == NULL:
+        if self.targets.kind == REAL_TARGETS:
             for p in range(task.n):
                 w = task.weight[task.rows[p]]
                 weight_one += w
-                mean += w * self.target[task.rows[p] * self.n_outputs + output]
+                mean += w * target[task.rows[p] * n_outputs]
             mean /= weight_one
             for p in range(task.n):
-                self.guide[p] = (task.weight[task.rows[p]] * (
-                    self.target[task.rows[p] * self.n_outputs + output] - mean) / weight_one)
+                w = task.weight[task.rows[p]]
+                self.guide[p] = w * (target[task.rows[p] * n_outputs] - mean) / weight_one
             return True
-        one = self.label[task.rows[bounded(self.rng, task.n)] * self.n_outputs + output]
+        one = label[task.rows[bounded(self.rng, task.n)] * n_outputs]
         for p in range(task.n):
-            here = self.label[task.rows[p] * self.n_outputs + output]
+            here = label[task.rows[p] * n_outputs]
             if here != one:
                 n_others += 1
                 if bounded(self.rng, n_others) == 0:
@@ -175,7 +165,7 @@ cdef class GuidedSplitter(Splitter):
         if n_others == 0:
             return False
         for p in range(task.n):
-            here = self.label[task.rows[p] * self.n_outputs + output]
+            here = label[task.rows[p] * n_outputs]
             w = task.weight[task.rows[p]]
             self.guide[p] = w if here == one else (-w if here == other else 0.0)
             weight_one += w if here == one else 0.0
