@@ -33,7 +33,7 @@ class BaseNonGreedy(BaseOptimised):
         """Return the optimiser that the parameters describe."""
         for name in ("stable", "prune_inactive"):
             check_flag(name, getattr(self, name))
-        optimiser = NonGreedyOptimiser(
+        return NonGreedyOptimiser(
             inference=self.inference,
             stable=bool(self.stable),
             nu=self.nu,
@@ -44,20 +44,10 @@ class BaseNonGreedy(BaseOptimised):
             prune_inactive=bool(self.prune_inactive),
             n_iter_no_change=self.n_iter_no_change or 1,
         )
-        # Filled while the trees are optimised; `fit` reads it.
-        self._n_inactive = optimiser.n_inactive
-        return optimiser
 
 
 class BaseNonGreedyTree(BaseNonGreedy, BaseOptimisedTree):
     """One non-greedy tree, whatever the task."""
-
-    def fit(self, X, y, sample_weight=None):
-        super().fit(X, y, sample_weight)
-        (self.n_inactive_leaves_,) = vars(self).pop("_n_inactive").values()
-        return self
-
-    fit.__doc__ = BaseOptimisedTree.fit.__doc__
 
 
 class WeighsClasses:

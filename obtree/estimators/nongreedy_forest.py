@@ -1,7 +1,5 @@
 """Forests of trees that are optimised as a whole: NonGreedyForest..."""
 
-import numpy as np
-
 from obtree.estimators.nongreedy import (
     BaseNonGreedy,
     NonGreedyTreeClassifier,
@@ -16,16 +14,6 @@ from obtree.estimators.tree import ObliqueTreeRegressor
 
 class BaseNonGreedyForest(BaseNonGreedy, BaseOptimisedForest):
     """A forest of non-greedy trees, whatever the task."""
-
-    def fit(self, X, y, sample_weight=None):
-        super().fit(X, y, sample_weight)
-        found = vars(self).pop("_n_inactive")
-        for tree in self.estimators_:
-            tree.n_inactive_leaves_ = found[tree.random_state]
-        self.n_inactive_leaves_ = np.array([tree.n_inactive_leaves_ for tree in self.estimators_])
-        return self
-
-    fit.__doc__ = BaseOptimisedForest.fit.__doc__
 
     def _draws_bootstraps(self):
         """Tell whether the trees to start from grow on bootstraps."""

@@ -34,7 +34,7 @@ from obtree.tree.tree import Tree
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Refinement:
-    """Outcome of a fit: models and the curves that led to them.
+    """Outcome of a fit: models and what is reported about them.
 
     Attributes
     ----------
@@ -44,14 +44,14 @@ class Refinement:
         One for each model.
     models : list
         What the optimiser made, in the order of the seeds.
-    objectives : list of ndarray
-        The objective after each iteration, for each model.
+    reports : list of dict
+        For each model its ``objective`` after each iteration, and what else the optimiser says.
     """
 
     plan: object
     seeds: np.ndarray
     models: list
-    objectives: list
+    reports: list
 
 
 class BaseOptimised(BaseModel):
@@ -116,10 +116,10 @@ class BaseOptimised(BaseModel):
             n_threads=self._count_threads(),
             verbose=int(self.verbose),
         )
-        models, objectives = map(list, zip(*results, strict=True))
+        models, reports = map(list, zip(*results, strict=True))
         models = [widen_model(model, columns, plan.X.shape[1]) for model in models]
         models = [model.with_offset(plan.offset) for model in models]
-        return Refinement(plan, seeds, models, objectives)
+        return Refinement(plan, seeds, models, reports)
 
     def _plan(self, X, y, sample_weight):
         """Let the starter check the data, and take over what it learnt of them."""
@@ -263,7 +263,7 @@ class BaseOptimisedTree(BaseOptimised, BaseTreeModel):
             self._store_tree(
                 outcome.models[0], outcome.plan.target.classes, outcome.plan.rule.max_features
             )
-            self.objective_ = outcome.objectives[0]
+            _store_report(self, outcome.reports[0])
         return self
 
 
@@ -294,11 +294,20 @@ class BaseOptimisedForest(BaseOptimised, BaseForestModel):
             outcome = self._refine(X, y, sample_weight, seeds)
             target, max_features = outcome.plan.target, outcome.plan.rule.max_features
             trees = self._wrap_trees(outcome.models, seeds, target.classes, max_features)
-            for tree, objective in zip(trees, outcome.objectives, strict=True):
-                tree.objective_ = objective
+            for tree, report in zip(trees, outcome.reports, strict=True):
+                _store_report(tree, report)
             self._store_forest(trees, target.n_outputs, target.classes, max_features)
-            self.objective_ = outcome.objectives
+            for name, first in outcome.reports[0].items():
+                values = [report[name] for report in outcome.reports]
+                # Curves differ in length.
+                setattr(self, f"{name}_", values if np.ndim(first) else np.array(values))
         return self
+
+
+def _store_report(estimator, report):
+    """Show what an optimiser reports about a tree as fitted attributes."""
+    for name, value in report.items():
+        setattr(estimator, f"{name}_", value)
 
 
 def _check_start(tree):

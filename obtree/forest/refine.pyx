@@ -38,7 +38,8 @@ cdef class RefineJob(Job):
         cdef idx_t n_trees = len(self._trees)
         cdef double work = CELL_WORK * n_trees * self._problem.n_rows * self._problem.n_features
         cdef int n_workers = max(1, min(choose_threads(work, n_threads, REGION_WORK), n_trees))
-        workers = [RefineWorker(self, optimiser.clone(), max(1, n_threads // n_workers))
+        prepared = optimiser.prepare(self._problem)
+        workers = [RefineWorker(self, optimiser.clone(), prepared, max(1, n_threads // n_workers))
                    for _ in range(n_workers)]
         self.share_out(workers, len(self._trees))
 
@@ -50,10 +51,11 @@ cdef class RefineWorker(Worker):
     cdef Optimiser _optimiser
     cdef int _n_threads
 
-    def __init__(self, RefineJob job, Optimiser optimiser, n_threads):
+    def __init__(self, RefineJob job, Optimiser optimiser, prepared, n_threads):
         self._job = job
         self._n_threads = n_threads
         self._optimiser = optimiser
+        optimiser.prepared = prepared
         optimiser.bind(job._problem, &job.stopped)
 
     cdef object work(self, idx_t t):
@@ -84,9 +86,9 @@ def refine_trees(Problem problem, Optimiser optimiser, trees, seeds, *, n_thread
 
     Returns
     -------
-    list of (model, objective)
-        The optimised tree, or whatever the optimiser makes of it, and its objective after
-        each iteration.
+    list of (model, report)
+        The optimised tree, or whatever the optimiser makes of it, and a dict of what there is to
+        say about it: its "objective" after each iteration, and what else the optimiser reports.
 
     Raises
     ------

@@ -1,5 +1,6 @@
 # The contract between a whole-tree optimiser and the rest of obtree.
 #
+#     prepare     once per fit              GIL held, before any worker, may raise
 #     bind        once per worker thread    GIL held, may raise; take scratch here
 #     optimise    once per tree             GIL held on entry, released inside
 #
@@ -11,6 +12,7 @@ from libc.stdint cimport int32_t, uint8_t, uint32_t
 from obtree.core.memory cimport Workspace
 from obtree.core.types cimport X_t, idx_t, w_t, y_t
 from obtree.data.dataset cimport DataView
+from obtree.data.targets cimport Targets
 
 
 cdef class Problem:
@@ -26,12 +28,14 @@ cdef class Problem:
     # X row after row (n_rows * n_features), NaN: missing. One of the two, the other is NULL.
     cdef const X_t* x
     cdef const uint8_t* bytes         # for optimisers that ask for it, when X is of bytes
-    cdef const int32_t* codes         # (n_rows) classes; NULL in regression
-    cdef const y_t* targets           # (n_rows * n_outputs) numbers; NULL in classification
+    # What the view of the targets has: classes of one output, or real numbers.
+    cdef const int32_t* codes         # (n_rows); NULL in regression
+    cdef const y_t* targets           # (n_rows * n_outputs); NULL in classification
     cdef const w_t* weight            # (n_rows), all positive; a row weighs 1
     cdef readonly double weight_unit  # what it weighed before
     cdef readonly object X, y, sample_weight    # the arrays behind the pointers
     cdef Workspace _memory
+    cdef Targets _targets
 
     cdef int _view_bytes(self) except -1
 
@@ -39,6 +43,11 @@ cdef class Problem:
 cdef class Optimiser:
     cdef Problem problem
     cdef const volatile int* stop     # non-zero when the user interrupts: return soon
+    cdef object prepared              # what `prepare` returned, shared by all workers
 
+    # What all workers are to read and nobody to write; the optimiser itself is not changed.
+    cdef object prepare(self, Problem problem)
     cdef int bind(self, Problem problem, const volatile int* stop) except -1
+    # Returns the model and a report: what there is to say about it, by name, its "objective"
+    # after each iteration among it. None once `stop` is set.
     cdef object optimise(self, object tree, uint32_t seed, int n_threads)

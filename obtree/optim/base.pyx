@@ -1,7 +1,7 @@
 """Base class of whole-tree optimisers, and what they learn from.
 
-Subclass `Optimiser` in Cython and write `optimise` (and `bind` when scratch is needed);
-``base.pxd`` has the contract.
+Subclass `Optimiser` in Cython and write `optimise` (`bind` when scratch is needed, `prepare` when
+something is to be found out about the whole problem); ``base.pxd`` has the contract.
 """
 
 import numpy as np
@@ -10,9 +10,10 @@ from libc.stdint cimport uint8_t
 from libc.string cimport memset
 
 from obtree.core.memory cimport Workspace
-from obtree.core.types cimport X_t, idx_t, w_t, y_t
+from obtree.core.types cimport X_t, idx_t, w_t
 from obtree.data.dataset cimport ColumnView
 from obtree.data.encode cimport N_BYTE_VALUES
+from obtree.data.targets cimport Targets
 
 from obtree.data.weight_unit import find_weight_unit
 
@@ -43,8 +44,6 @@ cdef class Problem:
         cdef const X_t[:, ::1] x
         cdef const uint8_t[:, ::1] cells
         cdef const w_t[::1] weight
-        cdef const int32_t[:, ::1] codes
-        cdef const y_t[:, ::1] targets
         memset(&self.view, 0, sizeof(self.view))
         self.x = NULL
         self.bytes = NULL
@@ -68,16 +67,13 @@ cdef class Problem:
                 f"{self.n_train} rows to learn from and {weight.shape[0]} weights do not fit "
                 f"{self.n_rows} rows"
             )
-        if n_classes > 0:
-            self.y = codes = np.ascontiguousarray(y, dtype=np.int32)
-            self.n_outputs = codes.shape[1]
-            if self.n_outputs != 1 or self.y.min() < 0 or self.y.max() >= n_classes:
-                raise ValueError(f"y must be one column of codes below n_classes={n_classes}")
-            self.codes = &codes[0, 0]
-        else:
-            self.y = targets = np.ascontiguousarray(y, dtype=np.float64)
-            self.n_outputs = targets.shape[1]
-            self.targets = &targets[0, 0]
+        self._targets = Targets(y, np.full(np.shape(y)[1], n_classes) if n_classes > 0 else None)
+        self.y = self._targets.y
+        self.n_outputs = self._targets.view.n_outputs
+        self.codes = self._targets.view.codes
+        self.targets = self._targets.view.values
+        if n_classes > 0 and self.n_outputs != 1:
+            raise ValueError(f"y has {self.n_outputs} outputs of classes; expected one")
         if self.y.shape[0] != self.n_rows:
             raise ValueError(f"y has {self.y.shape[0]} rows; expected {self.n_rows}")
         # The least number of some is NaN if one of them is; no array of marks is needed.
@@ -129,6 +125,10 @@ cdef class Optimiser:
         """A new optimiser with the same parameters."""
         return type(self)(**{name: getattr(self, name) for name in self.parameter_names})
 
+    cdef object prepare(self, Problem problem):
+        """What is to be computed once for all workers; None when there is nothing."""
+        return None
+
     cdef int bind(self, Problem problem, const volatile int* stop) except -1:
         """Remember what the worker lends; subclasses call this and take their scratch."""
         self.problem = problem
@@ -136,5 +136,5 @@ cdef class Optimiser:
         return 0
 
     cdef object optimise(self, object tree, uint32_t seed, int n_threads):
-        """Return the optimised model and its objective, a number for each iteration."""
+        """Return the optimised model and a dict of what is to be reported about it."""
         raise NotImplementedError(f"{type(self).__name__} must implement optimise")

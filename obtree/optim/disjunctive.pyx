@@ -94,15 +94,18 @@ cdef class DisjunctiveOptimiser(Optimiser):
         self.n_iter_no_change = n_iter_no_change
         self.tol = tol
 
-    cdef int bind(self, Problem problem, const volatile int* stop) except -1:
-        Optimiser.bind(self, problem, stop)
+    cdef object prepare(self, Problem problem):
         if problem.n_classes < 1:
             raise ValueError("a disjunctive normal form is for classes; y holds numbers")
-        self._mean, self._scale = measure_columns(problem)
+        return measure_columns(problem)
+
+    cdef int bind(self, Problem problem, const volatile int* stop) except -1:
+        Optimiser.bind(self, problem, stop)
+        self._mean, self._scale = self.prepared
         return 0
 
     cdef object optimise(self, object tree, uint32_t seed, int n_threads):
-        """Descend from a tree; returns a `NormalForm` and the error of each epoch."""
+        """Descend from a tree to a `NormalForm`; the objective is the error of each epoch."""
         cdef Problem problem = self.problem
         arrays = convert_tree(
             problem, tree, steepness=self.steepness, max_steepness=self.max_steepness,
@@ -117,7 +120,7 @@ cdef class DisjunctiveOptimiser(Optimiser):
         form = NormalForm.from_arrays(
             n_features=problem.n_features, n_classes=problem.n_classes, **arrays
         )
-        return form, descent.read_losses()
+        return form, {"objective": descent.read_losses()}
 
 
 cdef class Descent:
@@ -340,10 +343,3 @@ cdef class Descent:
                      * measure_loss(&self.view, &self.tape, self._problem.codes[i]))
             total += self._problem.weight[i]
         return loss / total if total > 0.0 else 0.0
-
-
-def optimise_tree(DisjunctiveOptimiser optimiser, Problem problem, tree, seed):
-    """Optimise one tree in the caller's thread."""
-    cdef DisjunctiveOptimiser worker = optimiser.clone()
-    worker.bind(problem, NULL)
-    return worker.optimise(tree, seed, 1)

@@ -20,7 +20,7 @@ from libc.string cimport memcpy, memset
 from obtree.core.memory cimport Workspace
 from obtree.core.random cimport RandState, seed_state, shuffle
 from obtree.core.types cimport feature_t, idx_t, node_t, w_t
-from obtree.data.hyperplane cimport Hyperplane
+from obtree.data.hyperplane cimport Hyperplane, init_plane
 from obtree.optim.base cimport Optimiser, Problem
 from obtree.optim.dense_tree cimport DenseTree, link_parents, renew_leaves, take_tree
 from obtree.optim.editable_tree cimport EditableTree
@@ -75,10 +75,9 @@ cdef class NonGreedyOptimiser(Optimiser):
     n_iter_no_change : int, default=5
         Epochs without a lower loss of the validation rows before stopping.
 
-    Attributes
-    ----------
-    n_inactive : dict of int to int
-        By seed of the tree: leaves that no training row reaches in the end. Clones share it.
+    Notes
+    -----
+    It reports ``n_inactive_leaves`` besides: leaves that no training row reaches in the end.
     """
 
     parameter_names = ("batch_size", "inference", "learning_rate", "momentum", "n_epochs",
@@ -86,12 +85,9 @@ cdef class NonGreedyOptimiser(Optimiser):
 
     cdef readonly object inference, stable, nu, learning_rate, momentum, n_epochs
     cdef readonly object batch_size, prune_inactive, n_iter_no_change
-    cdef readonly dict n_inactive
-    cdef list _shared             # a problem, and whether its features are in common units
     cdef UnitRows _rows
     cdef Targets _targets
     cdef double _mean_weight
-    cdef object _kept
     cdef DenseTree _tree
     cdef JointDescent _descent
     cdef int32_t* _order
@@ -119,49 +115,29 @@ cdef class NonGreedyOptimiser(Optimiser):
         self.batch_size = batch_size
         self.prune_inactive = prune_inactive
         self.n_iter_no_change = n_iter_no_change
-        self.n_inactive = {}
-        self._shared = []
 
-    def clone(self):
-        """A new optimiser with the same parameters, that reports to the same place.
-
-        Clones also share what was found out about the features of a problem.
-        """
-        cdef NonGreedyOptimiser other = Optimiser.clone(self)
-        other.n_inactive = self.n_inactive
-        other._shared = self._shared
-        return other
+    cdef object prepare(self, Problem problem):
+        """Scaled rows, the mean weight, weights in units of it, and standardised numbers."""
+        cdef UnitRows rows = UnitRows()
+        n = problem.n_train
+        rows.measure(problem.X, problem.sample_weight, n, _have_common_units(problem))
+        mean_weight = np.mean(problem.sample_weight[:n])
+        weight = np.ascontiguousarray(problem.sample_weight / mean_weight, dtype=np.float32)
+        y = None if problem.n_classes else _standardise(problem.y, problem.sample_weight, n)
+        return rows, mean_weight, weight, y
 
     cdef int bind(self, Problem problem, const volatile int* stop) except -1:
         cdef const float[::1] weights
         cdef const float[:, ::1] numbers_
         Optimiser.bind(self, problem, stop)
-        if not self._shared or self._shared[0] is not problem:
-            self._shared[:] = [problem, self._have_common_units()]
-        self._rows = UnitRows()
-        self._rows.measure(problem.X, problem.sample_weight, problem.n_train, self._shared[1])
-        self._mean_weight = np.mean(problem.sample_weight[:problem.n_train])
-        weight = problem.sample_weight / self._mean_weight
-        weight = np.ascontiguousarray(weight, dtype=np.float32)
-        weights = weight
+        self._rows, self._mean_weight, weights, y = self.prepared
         self._targets.weight = &weights[0]
         self._targets.code = problem.codes
         self._targets.y = NULL
-        self._kept = [weight]
-        if problem.n_classes == 0:
-            y = _standardise(problem.y, problem.sample_weight, problem.n_train)
+        if y is not None:
             numbers_ = y
             self._targets.y = &numbers_[0, 0]
-            self._kept.append(y)
         return 0
-
-    cdef bint _have_common_units(self) except -1:
-        """Whether columns of classes can be taken as they are, by the rows that are learnt from."""
-        cdef Problem problem = self.problem
-        if problem.n_classes == 0:
-            return False
-        return not have_different_units(problem.X[:problem.n_train],
-                                        problem.sample_weight[:problem.n_train])
 
     cdef object optimise(self, object tree, uint32_t seed, int n_threads):
         cdef Workspace workspace = Workspace()
@@ -184,9 +160,10 @@ cdef class NonGreedyOptimiser(Optimiser):
             return None
         self._write_planes(editable, number)
         nodes, _ = finish_nodes(editable, bool(self.prune_inactive))
-        self.n_inactive[seed] = self._count_inactive(nodes)
-        return (Tree.from_arrays(n_features=self.problem.n_features, **nodes),
-                np.asarray(objective)[:n_done + 1])
+        return Tree.from_arrays(n_features=self.problem.n_features, **nodes), {
+            "objective": np.asarray(objective)[:n_done + 1],
+            "n_inactive_leaves": self._count_inactive(nodes),
+        }
 
     cdef object _count_inactive(self, nodes):
         """Leaves of the start that no row reaches now, whether they were dropped or not."""
@@ -336,8 +313,7 @@ cdef class NonGreedyOptimiser(Optimiser):
         cdef const float* w
         cdef node_t node
         cdef idx_t k
-        plane.feature = &feature[0]
-        plane.weight = &weight[0]
+        init_plane(&plane, &feature[0], &weight[0])
         for node in range(<node_t>editable.n_nodes):
             if number[node] < 0 or self._tree.fixed[number[node]] != NULL:
                 continue
@@ -355,6 +331,14 @@ cdef class NonGreedyOptimiser(Optimiser):
                 plane.n_terms += 1
             editable.set_plane(node, &plane)
         return 0
+
+
+def _have_common_units(Problem problem):
+    """Whether columns of classes can be taken as they are, by the rows that are learnt from."""
+    if problem.n_classes == 0:
+        return False
+    return not have_different_units(problem.X[:problem.n_train],
+                                    problem.sample_weight[:problem.n_train])
 
 
 def _standardise(y, weight, n_train):

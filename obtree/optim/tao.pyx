@@ -187,7 +187,6 @@ cdef class TAO(Optimiser):
     cdef readonly idx_t max_depth
     cdef readonly idx_t min_samples_leaf
     cdef Units units
-    cdef list _shared
 
     def __init__(self, *, leaf="constant", l1=0.01, ridge=1.0, n_iter=5, tol=1e-4,
                  n_iter_no_change=5, max_depth=8, min_samples_leaf=1):
@@ -209,23 +208,17 @@ cdef class TAO(Optimiser):
         self.n_iter_no_change = n_iter_no_change
         self.max_depth = max_depth
         self.min_samples_leaf = min_samples_leaf
-        self._shared = []
 
-    def clone(self):
-        """A new optimiser with the same parameters; clones share the units of a problem."""
-        cdef TAO other = Optimiser.clone(self)
-        other._shared = self._shared
-        return other
+    cdef object prepare(self, Problem problem):
+        return Units(problem, problem.n_features > MAX_NEWTON_FEATURES)
 
     cdef int bind(self, Problem problem, const volatile int* stop) except -1:
         Optimiser.bind(self, problem, stop)
-        if not self._shared or self._shared[0] is not problem:
-            self._shared[:] = [problem, Units(problem, problem.n_features > MAX_NEWTON_FEATURES)]
-        self.units = self._shared[1]
+        self.units = self.prepared
         return 0
 
     cdef object optimise(self, object tree, uint32_t seed, int n_threads):
-        """Sweep over the tree (None: a random one); return it and the objectives."""
+        """Sweep over the tree (None: a random one)."""
         cdef Problem problem = self.problem
         cdef Alternation state
         cdef idx_t iteration, n_bad = 0
@@ -268,7 +261,8 @@ cdef class TAO(Optimiser):
                     break
             if before - after <= self.tol * before:
                 break
-        return self._collect(state) if best is None else best, np.array(objective)
+        best = self._collect(state) if best is None else best
+        return best, {"objective": np.array(objective)}
 
     cdef object _collect(self, Alternation state):
         """The tree as it is now, dead branches dropped."""

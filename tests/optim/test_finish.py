@@ -94,7 +94,7 @@ def test_rows_for_early_stopping_are_not_counted():
         ({"n_train": 0}, "do not fit"),
         ({"n_train": 301}, "do not fit"),
         ({"sample_weight": np.ones(5)}, "do not fit"),
-        ({"n_classes": 2}, "codes below"),
+        ({"n_classes": 2}, "expected 0 to below n_classes"),
         ({"y": np.zeros((7, 1), dtype=np.int32)}, "expected 300"),
     ],
 )

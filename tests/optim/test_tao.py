@@ -113,9 +113,8 @@ def test_the_objective_never_rises(seed, regression, leaf, l1, p, missing, rando
     p = max(p, 2)
     problem, tree = make_problem(seed, regression, p=p, missing=missing)
     optimiser = TAO(leaf=leaf, l1=l1, n_iter=4, tol=0.0, max_depth=3)
-    ((model, objective),) = refine_trees(
-        problem, optimiser, [None if random_start else tree], [seed]
-    )
+    ((model, report),) = refine_trees(problem, optimiser, [None if random_start else tree], [seed])
+    objective = report["objective"]
     assert (objective[1:] <= objective[:-1] * (1 + 1e-12)).all()
     if leaf == "constant" and l1 == 0.0:
         leaves = model.apply(problem.X)
@@ -131,11 +130,9 @@ def test_one_node_learns_a_plane(p):
     X = rng.normal(size=(3000, p)).astype(np.float32)
     y = (X[:, :5].sum(axis=1) > 0.3).astype(np.int32)
     start = ObliqueTreeClassifier(max_depth=1).fit(X, y).tree_
-    ((model, objective),) = refine_trees(
-        Problem(X, y[:, None], None, 2), TAO(n_iter=10), [start], [0]
-    )
+    ((model, report),) = refine_trees(Problem(X, y[:, None], None, 2), TAO(n_iter=10), [start], [0])
     assert np.mean(model.predict(X)[:, 0].argmax(axis=1) != y) < (0.02 if p < 128 else 0.08)
-    assert objective[-1] < 0.5 * objective[0]
+    assert report["objective"][-1] < 0.5 * report["objective"][0]
 
 
 def test_a_larger_penalty_leaves_fewer_terms():
@@ -182,7 +179,7 @@ def test_threads_change_nothing(leaf, p):
         refine_trees(problem, TAO(leaf=leaf, max_depth=4), [None], [3], n_threads=k)[0]
         for k in (1, 3)
     ]
-    np.testing.assert_array_equal(trees[0][1], trees[1][1])
+    np.testing.assert_array_equal(trees[0][1]["objective"], trees[1][1]["objective"])
     np.testing.assert_array_equal(trees[0][0].term_weight, trees[1][0].term_weight)
     np.testing.assert_array_equal(trees[0][0].apply(problem.X), trees[1][0].apply(problem.X))
 
@@ -194,11 +191,11 @@ def test_the_best_tree_on_the_rows_set_aside_is_kept():
     start = ObliqueTreeClassifier(max_depth=6, random_state=0).fit(X[:200], codes[:200]).tree_
     stopped = Problem(X, codes[:, None], None, 3, n_train=200)
     optimiser = TAO(n_iter=8, tol=0.0, n_iter_no_change=1)
-    ((model, objective),) = refine_trees(stopped, optimiser, [start], [0])
+    ((model, report),) = refine_trees(stopped, optimiser, [start], [0])
     ((last, full),) = refine_trees(
         Problem(X[:200], codes[:200, None], None, 3), optimiser, [start], [0]
     )
-    assert len(objective) <= len(full)
+    assert len(report["objective"]) <= len(full["objective"])
     error = [np.mean(t.predict(X[200:])[:, 0].argmax(axis=1) != codes[200:]) for t in (model, last)]
     assert error[0] <= error[1]
 
