@@ -12,10 +12,11 @@ import numpy as np
 from libc.stdint cimport int32_t, uint32_t
 from libc.string cimport memcpy, memset
 
-from obtree.core.dispatch cimport kernels
 from obtree.core.memory cimport Workspace
 from obtree.core.random cimport RandState, seed_state, shuffle
 from obtree.core.types cimport idx_t, row_t
+from obtree.linear.adam cimport count_step, step_adam
+from obtree.linear.pulls cimport Pulls, add_pull, begin_pulls, read_gradient, take_pulls
 from obtree.optim.base cimport Optimiser, Problem
 from obtree.optim.soft_walk cimport measure_loss, walk_backwards
 from obtree.tree.normal_predict cimport (
@@ -145,15 +146,9 @@ cdef class Descent:
     cdef float* _x                    # (batch_size, stride) standardised rows
     cdef float* _gradient             # (stride)
     cdef row_t* _order                # (n_train)
-    # Pulls of a batch: row and slope, in one chain per unit.
-    cdef int32_t* _unit               # (batch_size * n_units + 1) at most
+    cdef int32_t* _unit               # (n_units + 1) units that a row pulls at, and how much
     cdef float* _slope
-    cdef int32_t* _row
-    cdef int32_t* _next
-    cdef int32_t* _head               # (n_units), -1 when no row pulls the unit
-    cdef int32_t* _touched            # (n_units)
-    cdef int32_t* _at                 # (batch_size)
-    cdef float* _factor
+    cdef Pulls _pulls
     cdef double* _losses              # (n_epochs)
     cdef idx_t _n_losses
 
@@ -166,7 +161,6 @@ cdef class Descent:
         cdef const double[::1] mean = form.mean
         cdef const double[::1] scale = form.scale
         cdef idx_t n_units = left.shape[0], n = problem.n_train, n_cells, k
-        cdef idx_t n_pulls
         self._rule = rule
         self._problem = problem
         self._workspace = workspace
@@ -203,18 +197,10 @@ cdef class Descent:
         self._x = <float*>workspace.take(self._batch_size * self.view.stride, sizeof(float))
         self._gradient = <float*>workspace.take(self.view.stride, sizeof(float))
         self._order = <row_t*>workspace.take(n, sizeof(row_t))
-        n_pulls = self._batch_size * n_units + 1
-        self._unit = <int32_t*>workspace.take(n_pulls, sizeof(int32_t))
-        self._slope = <float*>workspace.take(n_pulls, sizeof(float))
-        self._row = <int32_t*>workspace.take(n_pulls, sizeof(int32_t))
-        self._next = <int32_t*>workspace.take(n_pulls, sizeof(int32_t))
-        self._head = <int32_t*>workspace.take(n_units, sizeof(int32_t))
-        self._touched = <int32_t*>workspace.take(n_units, sizeof(int32_t))
-        self._at = <int32_t*>workspace.take(self._batch_size, sizeof(int32_t))
-        self._factor = <float*>workspace.take(self._batch_size, sizeof(float))
+        self._unit = <int32_t*>workspace.take(n_units + 1, sizeof(int32_t))
+        self._slope = <float*>workspace.take(n_units + 1, sizeof(float))
+        take_pulls(&self._pulls, n_units, self._batch_size * n_units, self._batch_size, workspace)
         self._losses = <double*>workspace.take(rule.n_epochs, sizeof(double))
-        for k in range(n_units):
-            self._head[k] = -1
 
     def run(self, uint32_t seed):
         """Descend, or stop early."""
@@ -276,11 +262,11 @@ cdef class Descent:
     cdef double _take_step(self, idx_t start, idx_t end) noexcept nogil:
         """Move the units that rows start:end of the order pull; returns their error."""
         cdef const FormView* view = &self.view
-        cdef idx_t n_pulls = 0, n_touched = 0, i, k, n
-        cdef double loss = 0.0
+        cdef idx_t i, k, n
+        cdef double loss = 0.0, share = 1.0 / (end - start)
         cdef float* x
         cdef row_t row
-        cdef int32_t unit
+        begin_pulls(&self._pulls)
         for i in range(end - start):
             row = self._order[start + i]
             x = self._x + i * view.stride
@@ -290,45 +276,28 @@ cdef class Descent:
                      * measure_loss(view, &self.tape, self._problem.codes[row]))
             n = walk_backwards(view, &self.tape, self._problem.codes[row],
                                self._problem.weight[row] / self._mean_weight,
-                               self._unit + n_pulls, self._slope + n_pulls)
-            for k in range(n_pulls, n_pulls + n):
-                unit = self._unit[k]
-                if self._head[unit] < 0:
-                    self._touched[n_touched] = unit
-                    n_touched += 1
-                self._row[k] = <int32_t>i
-                self._next[k] = self._head[unit]
-                self._head[unit] = <int32_t>k
-            n_pulls += n
-        self._move_units(n_touched, 1.0 / (end - start))
+                               self._unit, self._slope)
+            for k in range(n):
+                add_pull(&self._pulls, self._unit[k], i, <float>(self._slope[k] * share))
+        self._move_units()
         return loss
 
-    cdef void _move_units(self, idx_t n_touched, double share) noexcept nogil:
+    cdef void _move_units(self) noexcept nogil:
         """One step of Adam for each unit that a row pulls."""
         cdef idx_t stride = self.view.stride
-        cdef idx_t k, n
-        cdef int32_t unit, pull
-        cdef float rate, lift
-        self._first_power *= 0.9
-        self._second_power *= 0.99
+        cdef idx_t k
+        cdef int32_t unit
+        cdef double lift, correction
+        cdef float rate
+        correction = count_step(&self._first_power, &self._second_power, &lift)
         rate = <float>(self._rule.learning_rate * (1.0 - 0.9 * self._step / self._n_steps)
-                       / (1.0 - self._first_power))
-        lift = <float>(1.0 / (1.0 - self._second_power))
+                       / correction)
         self._step += 1
-        for k in range(n_touched):
-            unit = self._touched[k]
-            pull = self._head[unit]
-            n = 0
-            while pull >= 0:
-                self._at[n] = self._row[pull]
-                self._factor[n] = <float>(self._slope[pull] * share)
-                n += 1
-                pull = self._next[pull]
-            self._head[unit] = -1
-            kernels().add_rows(self._x, stride, self._at, self._factor, n, self._gradient)
-            kernels().move_weights(self._weight + unit * stride, self._first + unit * stride,
-                                   self._second + unit * stride, self._gradient, stride, rate,
-                                   lift)
+        for k in range(self._pulls.n_touched):
+            unit = self._pulls.touched[k]
+            read_gradient(&self._pulls, unit, self._x, stride, self._gradient)
+            step_adam(self._weight + unit * stride, self._first + unit * stride,
+                      self._second + unit * stride, self._gradient, stride, rate, <float>lift)
 
     cdef double _validate(self) noexcept nogil:
         """Mean squared error on the rows that are not learnt from."""

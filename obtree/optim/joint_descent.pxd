@@ -4,6 +4,7 @@ from libc.stdint cimport int32_t
 
 from obtree.core.memory cimport Workspace
 from obtree.core.types cimport X_t, idx_t, node_t
+from obtree.linear.pulls cimport Pulls
 from obtree.optim.dense_tree cimport Case, DenseTree
 from obtree.optim.inference cimport Answer
 from obtree.optim.unit_rows cimport UnitRows
@@ -34,15 +35,9 @@ cdef class JointDescent:
     cdef float* _gradient     # (stride)
     cdef float* _hits         # (n_leaves * n_slots) leaf gradients of a batch, zero between
     cdef float* _served       # (n_leaves) weight of the rows behind them
-    cdef node_t* _head        # (n_splits) first pull of a node, -1 between batches
-    cdef node_t* _touched     # (n_splits)
+    cdef Pulls _pulls
     cdef node_t* _touched_leaf
-    cdef int32_t* _next       # pulls: the next of the same node, the row, and how hard
-    cdef int32_t* _at
-    cdef float* _factor
-    cdef int32_t* _row        # (batch) pulls of one node
-    cdef float* _row_factor
-    cdef idx_t _n_pulls, _n_touched, _n_touched_leaves
+    cdef idx_t _n_touched_leaves
     cdef Answer _answer
     cdef node_t* assigned     # (n_rows) leaf that each row is held to, or NULL
     cdef double* counts       # (n_leaves * (n_slots + 1)) classes or sums, and weight

@@ -10,12 +10,14 @@ Departures from the paper: a plane's momentum waits while no row of a batch pull
 the batch.
 """
 
-from libc.math cimport expf, log, sqrtf
+from libc.math cimport expf, log
 from libc.stdint cimport int32_t
 from libc.string cimport memset
 
 from obtree.core.memory cimport Workspace
 from obtree.core.types cimport idx_t, node_t
+from obtree.linear.adam cimport project_ball
+from obtree.linear.pulls cimport add_pull, begin_pulls, read_gradient, take_pulls
 from obtree.optim.dense_tree cimport Case, DenseTree, find_leaf, loss_at, renew_leaf
 from obtree.optim.inference cimport Answer, compare_path, infer_fast, infer_full
 from obtree.optim.unit_rows cimport UnitRows
@@ -29,7 +31,6 @@ cdef class JointDescent:
 
     cdef int bind(self, DenseTree* tree, UnitRows rows, const Targets* targets, idx_t batch_size,
                   Workspace workspace) except -1:
-        cdef idx_t n_pulls = 2 * batch_size * max(tree.max_depth, 1)
         cdef idx_t n_cells = tree.n_splits * tree.stride
         cdef idx_t n_values = tree.n_leaves * tree.n_slots
         self.tree = tree
@@ -44,14 +45,10 @@ cdef class JointDescent:
         self._gradient = <float*>workspace.take(tree.stride, sizeof(float))
         self._hits = <float*>workspace.take(n_values, sizeof(float))
         self._served = <float*>workspace.take(tree.n_leaves, sizeof(float))
-        self._head = <node_t*>workspace.take(tree.n_splits, sizeof(node_t))
-        self._touched = <node_t*>workspace.take(tree.n_splits, sizeof(node_t))
+        # A row pulls towards one leaf, and away from another.
+        take_pulls(&self._pulls, tree.n_splits, 2 * batch_size * max(tree.max_depth, 1),
+                   2 * batch_size, workspace)
         self._touched_leaf = <node_t*>workspace.take(tree.n_leaves, sizeof(node_t))
-        self._next = <int32_t*>workspace.take(n_pulls, sizeof(int32_t))
-        self._at = <int32_t*>workspace.take(n_pulls, sizeof(int32_t))
-        self._factor = <float*>workspace.take(n_pulls, sizeof(float))
-        self._row = <int32_t*>workspace.take(2 * batch_size, sizeof(int32_t))
-        self._row_factor = <float*>workspace.take(2 * batch_size, sizeof(float))
         self._answer.turned = <node_t*>workspace.take(tree.max_depth, sizeof(node_t))
         self._answer.score = <float*>workspace.take(tree.max_depth, sizeof(float))
         self._answer.path = <node_t*>workspace.take(tree.max_depth + 1, sizeof(node_t))
@@ -62,7 +59,6 @@ cdef class JointDescent:
         memset(self._leaf_speed, 0, n_values * sizeof(float))
         memset(self._hits, 0, n_values * sizeof(float))
         memset(self._served, 0, tree.n_leaves * sizeof(float))
-        memset(self._head, 0xFF, tree.n_splits * sizeof(node_t))
         return 0
 
     cdef void _load_case(self, Case* case, idx_t row, const float* x) noexcept nogil:
@@ -79,7 +75,8 @@ cdef class JointDescent:
         cdef double total = 0.0
         cdef float weight, cost
         cdef idx_t p
-        self._n_pulls = self._n_touched = self._n_touched_leaves = 0
+        begin_pulls(&self._pulls)
+        self._n_touched_leaves = 0
         self.rows.fetch(rows, 0, n, self._x)
         for p in range(n):
             self._load_case(&case, rows[p], self._x + p * self.tree.stride)
@@ -103,17 +100,9 @@ cdef class JointDescent:
     cdef void _pull(self, idx_t p, float factor) noexcept nogil:
         """Note the gradient of row p at the nodes that the answer turns."""
         cdef idx_t k
-        cdef node_t node
         for k in range(self._answer.n_turned):
-            node = self._answer.turned[k]
-            if self._head[node] < 0:
-                self._touched[self._n_touched] = node
-                self._n_touched += 1
-            self._at[self._n_pulls] = <int32_t>p
-            self._factor[self._n_pulls] = factor if self._answer.score[k] > 0 else -factor
-            self._next[self._n_pulls] = self._head[node]
-            self._head[node] = <node_t>self._n_pulls
-            self._n_pulls += 1
+            add_pull(&self._pulls, self._answer.turned[k], p,
+                     factor if self._answer.score[k] > 0 else -factor)
 
     cdef void _hit_leaf(self, node_t leaf, const Case* case, float weight) noexcept nogil:
         cdef idx_t k, n = self.tree.n_slots
@@ -130,34 +119,19 @@ cdef class JointDescent:
 
     cdef void _move_planes(self, const StepRule* rule) noexcept nogil:
         cdef DenseTree* tree = self.tree
-        cdef idx_t i, k, n
-        cdef int32_t pull
+        cdef idx_t i, k
         cdef node_t node
         cdef float* w
         cdef float* speed
-        cdef float norm, shrink
-        for i in range(self._n_touched):
-            node = self._touched[i]
-            pull = self._head[node]
-            self._head[node] = -1
-            n = 0
-            while pull >= 0:
-                self._row[n] = self._at[pull]
-                self._row_factor[n] = self._factor[pull]
-                n += 1
-                pull = self._next[pull]
-            tree.kernel.add_rows(self._x, tree.stride, self._row, self._row_factor, n,
-                                 self._gradient)
+        for i in range(self._pulls.n_touched):
+            node = self._pulls.touched[i]
+            read_gradient(&self._pulls, node, self._x, tree.stride, self._gradient)
             w = tree.w + node * tree.stride
             speed = self._speed + node * tree.stride
             for k in range(tree.stride):
                 speed[k] = rule.momentum * speed[k] + self._gradient[k]
                 w[k] -= rule.rate * speed[k]
-            tree.kernel.dot_rows(w, tree.stride, 1, w, &norm)
-            if norm > rule.nu:
-                shrink = sqrtf(rule.nu / norm)
-                for k in range(tree.stride):
-                    w[k] *= shrink
+            project_ball(w, tree.stride, rule.nu)
 
     cdef void _move_leaves(self, const StepRule* rule) noexcept nogil:
         """Line 10 of the algorithm; the gradient of log loss is p - [class]."""

@@ -51,4 +51,3 @@ cdef class NodeFit:
     cdef void _descend(self, row_t* care, double* gain, idx_t n, RandState* rng) noexcept nogil
     cdef void _iterate(self, const row_t* care, const double* gain, idx_t n) noexcept nogil
     cdef double _measure(self, const row_t* care, const double* gain, idx_t n) noexcept nogil
-    cdef void _descend_coordinates(self) noexcept nogil

@@ -27,6 +27,7 @@ from obtree.linear.adagrad cimport (
     step_weights,
     take_adagrad,
 )
+from obtree.linear.coordinates cimport descend_coordinates
 from obtree.linear.loss cimport add_logistic_loss, apply_logistic, clip_score
 from obtree.optim.units cimport Columns, Units
 
@@ -244,7 +245,7 @@ cdef class NodeFit:
                 break
             lowest = loss
             centre_scatter(s)
-            self._descend_coordinates()
+            descend_coordinates(s, self.w, self.l1, RIDGE, SWEEPS, self.step, self.residual)
             shift = s.total[0] / s.weight
             for k in range(c.n):
                 shift -= self.step[k] * s.mean[k]
@@ -276,37 +277,3 @@ cdef class NodeFit:
             loss += self.l1 * fabs(<double>self.w[k])
             loss += 0.5 * RIDGE * self.w[k] * self.w[k]
         return loss
-
-    cdef void _descend_coordinates(self) noexcept nogil:
-        """Minimise the quadratic model and the penalty, one weight after the other."""
-        cdef Columns* c = self.columns
-        cdef Scatter* s = &self.scatter
-        cdef idx_t n = c.n
-        cdef idx_t _sweep, k, j
-        cdef double curve, slope, moved, delta, largest
-        for k in range(n):
-            self.step[k] = 0.0
-            self.residual[k] = s.cross[k]
-            for j in range(k):
-                s.gram[j * n + k] = s.gram[k * n + j]
-        for _sweep in range(SWEEPS):
-            largest = 0.0
-            for k in range(n):
-                curve = s.gram[k * n + k] + RIDGE
-                moved = <double>self.w[k] + self.step[k]
-                # The model's slope without this weight's own part.
-                slope = self.residual[k] + s.gram[k * n + k] * moved
-                if slope > self.l1:
-                    delta = (slope - self.l1) / curve - moved
-                elif slope < -self.l1:
-                    delta = (slope + self.l1) / curve - moved
-                else:
-                    delta = -moved
-                if delta == 0.0:
-                    continue
-                self.step[k] += delta
-                for j in range(n):
-                    self.residual[j] -= delta * s.gram[k * n + j]
-                largest = max(largest, fabs(delta))
-            if largest < 1e-3:
-                break

@@ -16,13 +16,14 @@ some epochs, is that of the current plane. After each step w returns to the ball
 |w|^2 <= nu (equation 9), and the bias shrinks with it, so that the plane itself stays.
 """
 
-from libc.math cimport fabs, fabsf, log, sqrt
+from libc.math cimport fabs, fabsf, log
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memset
 
 from obtree.core.dispatch cimport kernels
 from obtree.core.memory cimport Workspace
 from obtree.core.types cimport idx_t
+from obtree.linear.adam cimport count_step, project_ball, step_adam, step_together
 from obtree.linear.loss cimport squared_loss, tabulate_softmax
 
 
@@ -212,24 +213,13 @@ cdef idx_t judge_batch(Stump* stump, const Batch* batch, StumpLoss* sums) noexce
     return n_active
 
 
-cdef void step_together(Stump* stump, float rate, float lift) noexcept nogil:
-    """A step of w along its smoothed gradient, as long as Adam's if columns were alike."""
-    cdef float square
-    cdef idx_t k
-    kernels().dot_rows(stump.grad, stump.stride, 1, stump.grad, &square)
-    stump.v[0] = <float>0.99 * stump.v[0] + <float>0.01 * (square / stump.n_columns)
-    rate /= <float>sqrt(stump.v[0] * lift) + <float>1e-6
-    for k in range(stump.stride):
-        stump.m[k] = <float>0.9 * stump.m[k] + <float>0.1 * stump.grad[k]
-        stump.w[k] -= rate * stump.m[k]
-
-
 cdef void move_stump(Stump* stump, const Batch* batch, float rate, float leaf_rate,
                      StumpLoss* sums) noexcept nogil:
     cdef idx_t n_slots = stump.first[stump.n_outputs]
     cdef idx_t k, n_active
     cdef double before = sums.weight
-    cdef float inverse, norm, shrink, lift, bias_grad = 0.0
+    cdef float inverse, shrink, lift, bias_grad = 0.0
+    cdef double correction
     n_active = judge_batch(stump, batch, sums)
     inverse = <float>(1.0 / (sums.weight - before))
     for k in range(n_active):
@@ -237,22 +227,16 @@ cdef void move_stump(Stump* stump, const Batch* batch, float rate, float leaf_ra
         bias_grad -= stump.factor[k]
     for k in range(2 * n_slots):
         stump.hits[k] *= inverse
-    stump.decay_m *= <float>0.9
-    stump.decay_v *= <float>0.99
-    lift = 1 / (1 - stump.decay_v)
-    rate /= 1 - stump.decay_m
-    leaf_rate /= 1 - stump.decay_m
+    correction = count_step(&stump.decay_m, &stump.decay_v, &lift)
+    rate /= correction
+    leaf_rate /= correction
     sum_rows(stump, batch, n_active)
     if stump.together:
-        step_together(stump, rate, lift)
+        step_together(stump.w, stump.m, stump.v, stump.grad, stump.stride, stump.n_columns, rate,
+                      lift)
     else:
-        kernels().move_weights(stump.w, stump.m, stump.v, stump.grad, stump.stride, rate, lift)
-    kernels().move_weights(&stump.bias, &stump.bias_m, &stump.bias_v, &bias_grad, 1, rate, lift)
-    kernels().move_weights(stump.theta, stump.theta_m, stump.theta_v, stump.hits, 2 * n_slots,
-                           leaf_rate, lift)
-    kernels().dot_rows(stump.w, stump.stride, 1, stump.w, &norm)
-    if norm > stump.nu:
-        shrink = <float>sqrt(stump.nu / norm)
-        for k in range(stump.stride):
-            stump.w[k] *= shrink
-        stump.bias *= shrink
+        step_adam(stump.w, stump.m, stump.v, stump.grad, stump.stride, rate, lift)
+    step_adam(&stump.bias, &stump.bias_m, &stump.bias_v, &bias_grad, 1, rate, lift)
+    step_adam(stump.theta, stump.theta_m, stump.theta_v, stump.hits, 2 * n_slots, leaf_rate, lift)
+    shrink = project_ball(stump.w, stump.stride, stump.nu)
+    stump.bias *= shrink
