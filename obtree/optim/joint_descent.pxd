@@ -5,9 +5,9 @@ from libc.stdint cimport int32_t
 from obtree.core.memory cimport Workspace
 from obtree.core.types cimport X_t, idx_t, node_t
 from obtree.linear.pulls cimport Pulls
+from obtree.linear.unit_rows cimport UnitRows
 from obtree.optim.dense_tree cimport Case, DenseTree
 from obtree.optim.inference cimport Answer
-from obtree.optim.unit_rows cimport UnitRows
 
 
 # What is learnt: one entry a row.

@@ -18,9 +18,9 @@ from obtree.core.memory cimport Workspace
 from obtree.core.types cimport idx_t, node_t
 from obtree.linear.adam cimport project_ball
 from obtree.linear.pulls cimport add_pull, begin_pulls, read_gradient, take_pulls
+from obtree.linear.unit_rows cimport UnitRows
 from obtree.optim.dense_tree cimport Case, DenseTree, find_leaf, loss_at, renew_leaf
 from obtree.optim.inference cimport Answer, compare_path, infer_fast, infer_full
-from obtree.optim.unit_rows cimport UnitRows
 
 cdef enum:
     BLOCK = 64                # rows scaled together when none is moved

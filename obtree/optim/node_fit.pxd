@@ -8,8 +8,9 @@ from obtree.core.types cimport feature_t, idx_t, row_t, w_t
 from obtree.data.hyperplane cimport Hyperplane
 from obtree.data.scatter cimport Scatter
 from obtree.linear.adagrad cimport AdaGrad
+from obtree.linear.columns cimport Columns
 from obtree.optim.sides cimport Layout
-from obtree.optim.units cimport Columns, Units
+from obtree.optim.units cimport Units
 
 
 cdef class NodeFit:

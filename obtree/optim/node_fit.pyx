@@ -27,9 +27,10 @@ from obtree.linear.adagrad cimport (
     step_weights,
     take_adagrad,
 )
+from obtree.linear.columns cimport Columns, pad_width, take_columns, write_terms
 from obtree.linear.coordinates cimport descend_coordinates
 from obtree.linear.loss cimport add_logistic_loss, apply_logistic, clip_score
-from obtree.optim.units cimport Columns, Units
+from obtree.optim.units cimport Units
 
 cdef enum:
     NEWTON_FEATURES = 128     # up to so many features are fitted by Newton steps
@@ -56,7 +57,7 @@ cdef class NodeFit:
 
     def __init__(self, Units units, double l1, double rate, idx_t n_epochs):
         cdef idx_t p = units.n_features
-        cdef idx_t stride = (p + 7) // 8 * 8
+        cdef idx_t stride = pad_width(p)
         cdef Workspace memory = Workspace()
         cdef idx_t k
         self.memory = memory
@@ -66,7 +67,7 @@ cdef class NodeFit:
         self.n_epochs = n_epochs
         self.by_newton = p <= NEWTON_FEATURES
         self.stop = NULL
-        units.take_columns(&self.own, memory)
+        take_columns(&self.own, p, memory)
         self.columns = &units.complete
         self.lacking = <char*>memory.take(p, 1)
         self.w = <float*>memory.take(stride, sizeof(float))
@@ -128,20 +129,13 @@ cdef class NodeFit:
     cdef void _write_plane(self) noexcept nogil:
         """The weights in the features' own units; those that are zero are left out."""
         cdef Columns* c = self.columns
-        cdef idx_t k, n_terms = 0
-        cdef double threshold = -self.bias, weight
+        cdef idx_t k
+        self.plane.threshold = -self.bias
+        self.plane.n_terms = write_terms(c, self.w, &self.plane.threshold, self.plane.feature,
+                                         self.plane.weight)
         self.penalty = 0.0
         for k in range(c.n):
-            if self.w[k] == 0.0:
-                continue
-            weight = <double>self.w[k] * <double>c.scale[k]
-            self.plane.feature[n_terms] = c.feature[k]
-            self.plane.weight[n_terms] = weight
             self.penalty += fabs(<double>self.w[k])
-            threshold += weight * <double>c.origin[k]
-            n_terms += 1
-        self.plane.n_terms = n_terms
-        self.plane.threshold = threshold
 
     # ---- small steps -----------------------------------------------------------------
 

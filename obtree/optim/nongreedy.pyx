@@ -3,7 +3,7 @@
 Starting from a grown tree, stochastic gradient steps on a bound of the loss (equations 7-9,
 13 and 14) move the planes of all nodes and the leaves together.
 
-Departures from the paper: rows are centred and scaled (``unit_rows.pyx``), so that one
+Departures from the paper: rows are centred and scaled (``linear/unit_rows.pyx``), so that one
 radius and one step serve all data, in whatever units; the step falls linearly to a
 twentieth; after each epoch the leaves become what their rows are, and the planes of the epoch
 with the lowest loss are kept, which counts the start only where rows were set aside to judge by.
@@ -21,11 +21,12 @@ from obtree.core.memory cimport Workspace
 from obtree.core.random cimport RandState, seed_state, shuffle
 from obtree.core.types cimport feature_t, idx_t, node_t, w_t
 from obtree.data.hyperplane cimport Hyperplane, init_plane
+from obtree.linear.columns cimport write_terms
+from obtree.linear.unit_rows cimport UnitRows, constant_cell
 from obtree.optim.base cimport Optimiser, Problem
 from obtree.optim.dense_tree cimport DenseTree, link_parents, renew_leaves, take_tree
 from obtree.optim.editable_tree cimport EditableTree
 from obtree.optim.joint_descent cimport JointDescent, StepRule, Targets
-from obtree.optim.unit_rows cimport UnitRows, constant_cell
 
 from obtree.core.names import show, unknown_name
 from obtree.data.scale import have_different_units
@@ -195,7 +196,7 @@ cdef class NonGreedyOptimiser(Optimiser):
         # not compete with the epochs.
         best = self._judge_validation() if has_validation else INFINITY
         memcpy(self._best, self._tree.w, n_cells * sizeof(float))
-        if n_cells == 0 or self._rows.n_used == 0:
+        if n_cells == 0 or self._rows.columns.n == 0:
             return 0
         for epoch in range(n_epochs):
             with nogil:
@@ -274,12 +275,12 @@ cdef class NonGreedyOptimiser(Optimiser):
             else:
                 number[node] = ~n_leaves
                 n_leaves += 1
-        take_tree(dense, workspace, n_leaves, rows.stride,
+        take_tree(dense, workspace, n_leaves, rows.columns.stride,
                   self.problem.n_classes or self.problem.n_outputs, self.problem.n_classes > 0)
         for node in range(n_nodes):
             if left[node] < 0:
                 continue
-            w = dense.w + number[node] * rows.stride
+            w = dense.w + number[node] * rows.columns.stride
             dense.child[2 * number[node]] = number[left[node]]
             dense.child[2 * number[node] + 1] = number[right[node]]
             offset = -threshold[node]
@@ -289,17 +290,17 @@ cdef class NonGreedyOptimiser(Optimiser):
                 place = rows.place[feature[k]]
                 offset += weight[k] * (<double>rows.origin[feature[k]] + rows.mean[feature[k]])
                 if place >= 0:
-                    w[place] += <float>(weight[k] / rows.scale[place])
+                    w[place] += <float>(weight[k] / rows.columns.scale[place])
                 fixed = fixed or place == -2
-            w[rows.n_used] = <float>(offset / constant_cell())
-            for k in range(rows.stride):
+            w[rows.columns.n] = <float>(offset / constant_cell())
+            for k in range(rows.columns.stride):
                 norm += <double>w[k] * w[k]
             if fixed or not 0.0 < norm < INFINITY:
                 dense.fixed[number[node]] = &editable.plane[editable_id[node]]
-                memset(w, 0, rows.stride * sizeof(float))
+                memset(w, 0, rows.columns.stride * sizeof(float))
                 continue
             norm = sqrt(self.nu / norm)
-            for k in range(rows.stride):
+            for k in range(rows.columns.stride):
                 w[k] *= <float>norm
         link_parents(dense)
         return np.asarray(number)[editable.origin]
@@ -307,28 +308,26 @@ cdef class NonGreedyOptimiser(Optimiser):
     cdef int _write_planes(self, EditableTree editable, const node_t[::1] number) except -1:
         """Give the nodes the best planes, in the features' own units."""
         cdef UnitRows rows = self._rows
-        cdef feature_t[::1] feature = np.empty(rows.n_used + 1, dtype=np.int32)
-        cdef w_t[::1] weight = np.empty(rows.n_used + 1)
+        cdef idx_t n_used = rows.columns.n
+        cdef feature_t[::1] feature = np.empty(n_used + 1, dtype=np.int32)
+        cdef w_t[::1] weight = np.empty(n_used + 1)
         cdef Hyperplane plane
         cdef const float* w
         cdef node_t node
-        cdef idx_t k
         init_plane(&plane, &feature[0], &weight[0])
         for node in range(<node_t>editable.n_nodes):
             if number[node] < 0 or self._tree.fixed[number[node]] != NULL:
                 continue
-            w = self._best + number[node] * rows.stride
-            plane.n_terms = 0
-            plane.threshold = -<double>w[rows.n_used] * constant_cell()
+            w = self._best + number[node] * rows.columns.stride
+            plane.threshold = -<double>w[n_used] * constant_cell()
             plane.missing_left = editable.plane[node].missing_left
-            for k in range(rows.n_used):
-                if w[k] == 0 and (k < rows.n_used - 1 or plane.n_terms > 0):
-                    continue
-                feature[plane.n_terms] = rows.used[k]
-                weight[plane.n_terms] = <double>w[k] * rows.scale[k]
-                plane.threshold += weight[plane.n_terms] * (
-                    <double>rows.origin[rows.used[k]] + rows.mean[rows.used[k]])
-                plane.n_terms += 1
+            plane.n_terms = write_terms(&rows.columns, w, &plane.threshold, plane.feature,
+                                        plane.weight)
+            if plane.n_terms == 0 and n_used > 0:
+                # A plane has a term, be it zero.
+                feature[0] = rows.columns.feature[n_used - 1]
+                weight[0] = 0.0
+                plane.n_terms = 1
             editable.set_plane(node, &plane)
         return 0
 

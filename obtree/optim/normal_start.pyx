@@ -15,6 +15,7 @@ from libc.stdint cimport int64_t, uint8_t
 from obtree.core.types cimport X_t, feature_t, idx_t, node_t, row_t, w_t
 from obtree.data.hyperplane cimport Hyperplane, init_plane
 from obtree.data.project cimport project_rows
+from obtree.linear.columns cimport add_column_moments
 from obtree.optim.base cimport Problem
 from obtree.optim.editable_tree cimport Descent, EditableTree
 
@@ -31,29 +32,12 @@ def measure_columns(Problem problem):
     """
     cdef idx_t n = problem.n_train, p = problem.n_features
     cdef double[::1] origin = np.zeros(p)
-    cdef uint8_t[::1] known = np.zeros(p, dtype=np.uint8)
     cdef double[::1] total = np.zeros(p)
     cdef double[::1] sums = np.zeros(p)
     cdef double[::1] squares = np.zeros(p)
-    cdef const X_t* row
-    cdef double d
-    cdef w_t weight
-    cdef idx_t i, j
     with nogil:
-        for i in range(n):
-            row = problem.x + i * p
-            weight = problem.weight[i]
-            for j in range(p):
-                if row[j] != row[j]:
-                    continue
-                if not known[j]:
-                    # Sums around a value that occurs: a constant has no variance at all.
-                    known[j] = True
-                    origin[j] = row[j]
-                d = <double>row[j] - origin[j]
-                total[j] += weight
-                sums[j] += weight * d
-                squares[j] += weight * d * d
+        add_column_moments(problem.x, n, p, problem.weight, &origin[0], &total[0], &sums[0],
+                           &squares[0])
     weights = np.maximum(np.asarray(total), np.finfo(float).tiny)
     shift = np.asarray(sums) / weights
     variance = np.asarray(squares) / weights - shift * shift

@@ -3,18 +3,10 @@
 from libc.stdint cimport uint8_t
 
 from obtree.core.memory cimport Workspace
-from obtree.core.types cimport X_t, feature_t, idx_t, row_t
+from obtree.core.types cimport X_t, idx_t, row_t
 from obtree.data.dataset cimport DataView
+from obtree.linear.columns cimport Columns
 from obtree.optim.base cimport Problem
-
-
-cdef struct Columns:
-    # Features side by side, as the solvers of a node see them.
-    idx_t n
-    idx_t stride                      # n, rounded up to a multiple of eight
-    feature_t* feature                # (n)
-    float* origin                     # (n) what counts as zero
-    float* scale                      # (n) 1 / spread
 
 
 cdef class Units:
@@ -29,11 +21,9 @@ cdef class Units:
     cdef double* origin               # (n_features)
     cdef double* scale                # (n_features); 0 for constant columns
     cdef double* reach                # (n_features) largest size of a value in any row
-    cdef float* zeros                 # (n_features)
     cdef Columns complete             # those that no training row lacks
     cdef Workspace memory
 
-    cdef int take_columns(self, Columns* columns, Workspace memory) except -1
     cdef void _list(self, Columns* columns, const char* lacking) noexcept nogil
     cdef void choose_columns(self, Columns* columns, const row_t* rows, idx_t n,
                              char* lacking) noexcept nogil

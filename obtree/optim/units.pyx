@@ -19,6 +19,13 @@ from libc.string cimport memset
 from obtree.core.dispatch cimport kernels
 from obtree.core.memory cimport Workspace
 from obtree.core.types cimport X_t, feature_t, idx_t, row_t
+from obtree.linear.columns cimport (
+    Columns,
+    add_column_moments,
+    pad_width,
+    scale_row,
+    take_columns,
+)
 from obtree.optim.base cimport Problem
 
 # Of a row of bytes: sums of whole weights are to stay within int32.
@@ -35,7 +42,6 @@ def _measure_columns(Problem problem, bint by_range, char[::1] lacking):
     """
     cdef idx_t i, j, p = problem.n_features
     cdef const X_t* row
-    cdef double delta
     cdef double[::1] low = np.full(p, np.inf)
     cdef double[::1] high = np.full(p, -np.inf)
     cdef double[::1] reach = np.zeros(p)
@@ -53,16 +59,11 @@ def _measure_columns(Problem problem, bint by_range, char[::1] lacking):
                 if row[j] != row[j]:
                     lacking[j] = 1
                     continue
-                if weight[j] == 0.0:
-                    first[j] = row[j]
-                weight[j] += problem.weight[i]
                 low[j] = min(low[j], <double>row[j])
                 high[j] = max(high[j], <double>row[j])
-                if by_range:
-                    continue
-                delta = row[j] - first[j]
-                total[j] += problem.weight[i] * delta
-                squares[j] += problem.weight[i] * delta * delta
+        if not by_range:
+            add_column_moments(problem.x, problem.n_train, p, problem.weight, &first[0],
+                               &weight[0], &total[0], &squares[0])
         for j in range(p):
             reach[j] = max(reach[j], fabs(low[j]), fabs(high[j]))
             if weight[j] > 0.0:
@@ -95,8 +96,6 @@ cdef class Units:
         self.has_missing = problem.has_missing
         self.origin = <double*>self.memory.take(p, sizeof(double))
         self.scale = <double*>self.memory.take(p, sizeof(double))
-        self.zeros = <float*>self.memory.take(p, sizeof(float))
-        memset(self.zeros, 0, p * sizeof(float))
         self.reach = <double*>self.memory.take(p, sizeof(double))
         self.bytes = NULL
         self.largest_sum = 1.0
@@ -129,7 +128,7 @@ cdef class Units:
             # float32 must be able to hold both the spread and its inverse.
             if 1e-37 < delta < 1e37:
                 self.scale[j] = 1.0 / delta
-        self.take_columns(&self.complete, self.memory)
+        take_columns(&self.complete, p, self.memory)
         self._list(&self.complete, &lacking[0])
 
     def _take_bytes(self, Problem problem):
@@ -154,15 +153,6 @@ cdef class Units:
             self._bytes = packed
             self.bytes = &cells[0, 0]
 
-    cdef int take_columns(self, Columns* columns, Workspace memory) except -1:
-        """Make room for all columns."""
-        columns.feature = <feature_t*>memory.take(self.n_features, sizeof(feature_t))
-        columns.origin = <float*>memory.take(self.n_features, sizeof(float))
-        columns.scale = <float*>memory.take(self.n_features, sizeof(float))
-        columns.n = 0
-        columns.stride = 8
-        return 0
-
     cdef void _list(self, Columns* columns, const char* lacking) noexcept nogil:
         cdef idx_t j, n = 0
         cdef bint all_columns = not self.has_missing
@@ -175,7 +165,7 @@ cdef class Units:
                 columns.scale[n] = <float>self.scale[j]
                 n += 1
         columns.n = n
-        columns.stride = max(<idx_t>8, (n + 7) // 8 * 8)
+        columns.stride = pad_width(n)
 
     cdef void choose_columns(self, Columns* columns, const row_t* rows, idx_t n,
                              char* lacking) noexcept nogil:
@@ -202,16 +192,13 @@ cdef class Units:
         """Write the columns of n rows, in their units, `stride` apart (OUT n * stride)."""
         cdef idx_t p, k
         cdef float* line
-        cdef const feature_t* feature = columns.feature
-        if columns.n == self.n_features:
-            feature = NULL
         for p in range(n):
             line = out + p * columns.stride
-            if self.bytes != NULL:
-                kernels().scale_bytes(self.bytes + rows[p] * self.n_features, columns.n,
-                                      columns.origin, columns.scale, line)
-            else:
-                kernels().centre_row(self.x + rows[p] * self.n_features, feature, columns.n,
-                                     columns.origin, self.zeros, columns.scale, line)
+            if self.bytes == NULL:
+                scale_row(columns, self.x + rows[p] * self.n_features,
+                          columns.n == self.n_features, line)
+                continue
+            kernels().scale_bytes(self.bytes + rows[p] * self.n_features, columns.n,
+                                  columns.origin, columns.scale, line)
             for k in range(columns.n, columns.stride):
                 line[k] = 0.0

@@ -29,6 +29,7 @@ from obtree.data.dataset cimport DataView
 from obtree.data.fit cimport FitView
 from obtree.data.project cimport project_rows
 from obtree.data.targets cimport CLASS_TARGETS, TargetView
+from obtree.linear.columns cimport write_terms
 from obtree.splitter.axis cimport AxisSplitter
 from obtree.splitter.base cimport NodeTask, SplitResult, Splitter, SplitSettings, TreeTask
 from obtree.splitter.stump cimport Stump, take_stump
@@ -254,8 +255,8 @@ cdef class CO2Splitter(Splitter):
     cdef idx_t _find_column(self, feature_t feature) noexcept nogil:
         """Where the stump has a feature; -1 when it lacks it, values being missing."""
         cdef idx_t k
-        for k in range(self._node.n_used):
-            if self._node.used[k] == feature:
+        for k in range(self._node.columns.n):
+            if self._node.columns.feature[k] == feature:
                 return k
         return -1
 
@@ -279,18 +280,10 @@ cdef class CO2Splitter(Splitter):
 
     cdef void _write_plane(self, SplitResult* out) noexcept nogil:
         """The stump's plane in the features' own units."""
-        cdef double threshold = self._stump.bias, weight
-        cdef idx_t k, n_terms = 0
-        for k in range(self._node.n_used):
-            weight = <double>self._stump.w[k] * <double>self._node.scale[k]
-            if weight == 0.0:
-                continue
-            out.plane.feature[n_terms] = self._node.used[k]
-            out.plane.weight[n_terms] = weight
-            threshold += weight * (<double>self._node.origin[k] + <double>self._node.mean[k])
-            n_terms += 1
-        out.plane.n_terms = n_terms
-        out.plane.threshold = threshold
+        out.plane.threshold = self._stump.bias
+        out.plane.n_terms = write_terms(&self._node.columns, self._stump.w,
+                                        &out.plane.threshold, out.plane.feature,
+                                        out.plane.weight)
 
     cdef bint _accepts(self, const NodeTask* task, SplitResult* out) except -1 nogil:
         """Whether both sides are large enough and, in regression, better than the start."""

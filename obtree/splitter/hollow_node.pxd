@@ -6,6 +6,7 @@ from obtree.core.memory cimport Workspace
 from obtree.core.random cimport RandState
 from obtree.core.types cimport X_t, feature_t, idx_t, row_t, w_t
 from obtree.data.dataset cimport DataView
+from obtree.linear.columns cimport Columns
 
 
 cdef struct ColumnSums:
@@ -41,5 +42,4 @@ cdef class HollowNode:
                              feature_t kept, RandState* rng) noexcept nogil
     # The rows, in the order given, as ((x - origin) - mean) * scale.
     cdef void load(self, const row_t* rows, const int32_t* order, idx_t n,
-                   const feature_t* used, idx_t n_used, idx_t stride, const X_t* origin,
-                   const float* mean, const float* scale) noexcept nogil
+                   const Columns* used) noexcept nogil

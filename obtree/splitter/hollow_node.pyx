@@ -15,9 +15,10 @@ from libc.string cimport memset
 
 from obtree.core.memory cimport Workspace
 from obtree.core.random cimport RandState, draw_in_order
-from obtree.core.types cimport X_t, feature_t, idx_t, row_t, w_t
+from obtree.core.types cimport feature_t, idx_t, row_t, w_t
 from obtree.data.dataset cimport DataView
 from obtree.data.entries cimport clear_terms, mark_terms
+from obtree.linear.columns cimport Columns
 
 
 cdef class HollowNode:
@@ -120,23 +121,22 @@ cdef class HollowNode:
         return n_kept
 
     cdef void load(self, const row_t* rows, const int32_t* order, idx_t n,
-                   const feature_t* used, idx_t n_used, idx_t stride, const X_t* origin,
-                   const float* mean, const float* scale) noexcept nogil:
+                   const Columns* used) noexcept nogil:
         cdef const DataView* view = self.view
         cdef int64_t e, end = 0
         cdef row_t row
         cdef idx_t p, k
-        mark_terms(view, used, n_used)
+        mark_terms(view, used.feature, used.n)
         for p in range(n):
             row = rows[order[p]]
             self.start[p] = end
             for e in range(view.entry_start[row], view.entry_start[row + 1]):
                 k = view.term_of[view.entry_feature[e]]
                 self.column[end] = <int32_t>(k - 1)
-                self.value[end] = view.entry_x[e] * scale[max(k - 1, <idx_t>0)]
+                self.value[end] = view.entry_x[e] * used.scale[max(k - 1, <idx_t>0)]
                 end += k > 0
         self.start[n] = end
-        clear_terms(view, used, n_used)
-        memset(self.base + n_used, 0, (stride - n_used) * sizeof(float))
-        for k in range(n_used):
-            self.base[k] = (-origin[k] - mean[k]) * scale[k]
+        clear_terms(view, used.feature, used.n)
+        memset(self.base + used.n, 0, (used.stride - used.n) * sizeof(float))
+        for k in range(used.n):
+            self.base[k] = (-used.origin[k] - used.mean[k]) * used.scale[k]

@@ -17,6 +17,7 @@ from libc.string cimport memcpy
 
 from obtree.core.memory cimport Workspace
 from obtree.core.types cimport idx_t
+from obtree.linear.columns cimport Columns
 from obtree.splitter.stump cimport (
     Batch,
     Stump,
@@ -50,19 +51,20 @@ cdef class StumpDescent:
         return 0
 
     cdef void start(self, Stump* stump, StumpNode node, const StumpStart* at) noexcept nogil:
+        cdef const Columns* columns = &node.columns
         cdef idx_t k = at.column
         cdef Batch batch
         stump.n_outputs = node.n_outputs
         stump.is_class = node.is_class
         stump.together = node.is_wide
         stump.first = node.first
-        stump.stride = node.stride
-        stump.n_columns = node.n_used
+        stump.stride = columns.stride
+        stump.n_columns = columns.n
         stump.nu = <float>at.nu
         reset_stump(stump)
         stump.w[k] = <float>at.length
         stump.bias = <float>(
-            at.length * ((at.threshold - node.origin[k]) - node.mean[k]) * node.scale[k]
+            at.length * ((at.threshold - columns.origin[k]) - columns.mean[k]) * columns.scale[k]
         )
         node.take_batch(0, min(node.n, <idx_t>JUDGED_ROWS), &batch)
         fit_leaves(stump, &batch, self._counts)

@@ -8,6 +8,7 @@ from obtree.core.types cimport X_t, feature_t, idx_t, row_t
 from obtree.data.dataset cimport DataView
 from obtree.data.fit cimport FitView
 from obtree.data.targets cimport TargetView
+from obtree.linear.columns cimport Columns
 from obtree.splitter.base cimport NodeTask
 from obtree.splitter.hollow_node cimport HollowNode
 from obtree.splitter.stump cimport Batch
@@ -37,13 +38,7 @@ cdef class StumpNode:
     cdef idx_t max_stride
     # The node that was loaded last.
     cdef idx_t n                      # rows that are looked at
-    cdef idx_t n_used                 # columns that vary and that no row lacks
-    cdef idx_t stride
-    cdef feature_t* used              # (n_used) ascending
-    # A row of the stump is ((x - origin) - mean) * scale.
-    cdef X_t* origin                  # (n_used)
-    cdef float* mean                  # (n_used)
-    cdef float* scale                 # (n_used)
+    cdef Columns columns              # that vary and that no row lacks, as a stump sees them
     cdef bint is_wide                 # classes, seen through more than MANY_COLUMNS
     cdef double binary_share          # of the spread, in columns with two values
     cdef idx_t* first                 # (n_outputs + 1) slots of each output
@@ -83,7 +78,7 @@ cdef class StumpNode:
     cdef int bind(self, const DataView* view, const TargetView* targets, ColumnUnits units,
                   Workspace workspace, idx_t batch_size, idx_t max_rows, idx_t max_columns,
                   bint alone) except -1
-    # Whether the node has columns to work with; `used` and what follows it are then known.
+    # Whether the node has columns to work with; `columns` and what follows them are then known.
     # The column `kept` is looked at in any case, unless values are missing.
     cdef bint measure(self, const NodeTask* task, feature_t kept, RandState* rng) noexcept nogil
     # Whether most of the spread is in columns of two values, so that rows are corners.

@@ -39,12 +39,12 @@ from obtree.data.node_rows cimport copy_rows, find_complete
 from obtree.data.scale cimport judge_units, measure_spans, measure_variances
 from obtree.data.targets cimport CLASS_TARGETS, NO_TARGETS, TargetView
 from obtree.data.weight_unit cimport find_unit
+from obtree.linear.columns cimport pad_width, scale_row, take_columns
 from obtree.splitter.base cimport NodeTask
 from obtree.splitter.hollow_node cimport ColumnSums, HollowNode
 from obtree.splitter.stump cimport Batch
 
 cdef enum:
-    LANES = 8
     BLOCK = 64                # rows read together
     MAX_KEPT = 4194304        # cells of centred rows that are kept
     MIN_COLUMNS = 16          # that are never divided
@@ -97,11 +97,11 @@ cdef class StumpNode:
         self.max_slots = self.n_outputs * (targets.max_n_classes if self.is_class else 1)
         self._sample_size = n
         self._max_columns = max_columns
-        self.max_stride = (n_features + LANES - 1) // LANES * LANES
+        self.max_stride = pad_width(n_features)
         self._n_cells = min(n, max(batch_size, MAX_KEPT // self.max_stride)) * self.max_stride
         self._is_hollow = view.is_hollow and view.entry_start != NULL and view.term_of != NULL
         if self._is_hollow:
-            self._n_cells = LANES
+            self._n_cells = pad_width(0)
             self._hollow = HollowNode()
             self._hollow.bind(view, workspace, view.n_samples, self.max_stride)
         elif view.X == NULL:
@@ -114,10 +114,7 @@ cdef class StumpNode:
                     "directions"
                 )
         self.first = <idx_t*>workspace.take(self.n_outputs + 1, sizeof(idx_t))
-        self.used = <feature_t*>workspace.take(n_features, sizeof(feature_t))
-        self.origin = <X_t*>workspace.take(n_features, sizeof(X_t))
-        self.mean = <float*>workspace.take(n_features, sizeof(float))
-        self.scale = <float*>workspace.take(n_features, sizeof(float))
+        take_columns(&self.columns, n_features, workspace)
         self._complete = <feature_t*>workspace.take(n_features, sizeof(feature_t))
         self._sample = <row_t*>workspace.take(n, sizeof(row_t))
         self._ranks = <uint32_t*>workspace.take(view.n_samples, sizeof(uint32_t))
@@ -175,7 +172,7 @@ cdef class StumpNode:
         cdef idx_t n_complete, k
         cdef double mean, here, spread = 0.0, binary = 0.0
         self._task = task
-        self.n_used = 0
+        self.columns.n = 0
         self._weight = 0.0
         if self._is_hollow:
             n_complete = self._sum_entries(task, kept, rng)
@@ -187,24 +184,24 @@ cdef class StumpNode:
             # Beyond this range float32 has no room, and a constant column has nothing to say.
             if not 1e-60 < here < 1e60:
                 continue
-            self.used[self.n_used] = self._complete[k]
-            self.origin[self.n_used] = self.origin[k]
-            self.mean[self.n_used] = <float>mean
-            self._sums[self.n_used] = here
-            self.n_used += 1
-        if self.n_used == 0:
+            self.columns.feature[self.columns.n] = self._complete[k]
+            self.columns.origin[self.columns.n] = self.columns.origin[k]
+            self.columns.mean[self.columns.n] = <float>mean
+            self._sums[self.columns.n] = here
+            self.columns.n += 1
+        if self.columns.n == 0:
             return False
         if self.is_class:
             self._choose_units(rng)
-        for k in range(self.n_used):
+        for k in range(self.columns.n):
             spread += self._sums[k]
-            if self.view.columns[self.used[k]].n_values <= 2:
+            if self.view.columns[self.columns.feature[k]].n_values <= 2:
                 # Scaled each by itself, all columns have the same spread.
                 binary += self._sums[k] if self.is_class else 1.0
-        self.binary_share = binary / (spread if self.is_class else self.n_used)
-        self.is_wide = self.is_class and self.n_used > MANY_COLUMNS
-        self._find_scales(spread / self.n_used)
-        self.stride = (self.n_used + LANES - 1) // LANES * LANES
+        self.binary_share = binary / (spread if self.is_class else self.columns.n)
+        self.is_wide = self.is_class and self.columns.n > MANY_COLUMNS
+        self._find_scales(spread / self.columns.n)
+        self.columns.stride = pad_width(self.columns.n)
         return True
 
     cdef idx_t _sum_columns(self, const NodeTask* task, feature_t kept,
@@ -221,11 +218,11 @@ cdef class StumpNode:
             copy_rows(self.view, self._rows + done, n_here, self._complete, n_complete,
                       self._block)
             if done == 0:
-                memcpy(self.origin, self._block, n_complete * sizeof(X_t))
+                memcpy(self.columns.origin, self._block, n_complete * sizeof(X_t))
             for p in range(n_here):
                 self._row_weight[p] = task.weight[self._rows[done + p]]
                 self._weight += self._row_weight[p]
-            kernels().add_moments(self._block, n_here, n_complete, self.origin,
+            kernels().add_moments(self._block, n_here, n_complete, self.columns.origin,
                                   self._row_weight, self._sums, self._squares)
             done += n_here
         return n_complete
@@ -248,7 +245,7 @@ cdef class StumpNode:
         for k in range(n_complete):
             here = &self._hollow.sums[k]
             rest = self._weight - here.weight if here.count < self.n else 0.0
-            self.origin[k] = here.origin
+            self.columns.origin[k] = here.origin
             self._sums[k] = here.sum - rest * here.origin
             self._squares[k] = here.square + rest * here.origin * here.origin
         return n_complete
@@ -259,8 +256,8 @@ cdef class StumpNode:
         cdef idx_t k
         self._in_units = self._units.differ and (self._alone or bounded(rng, 2) == 1)
         if self._in_units:
-            for k in range(self.n_used):
-                unit = self._unit[self.used[k]]
+            for k in range(self.columns.n):
+                unit = self._unit[self.columns.feature[k]]
                 self._sums[k] /= unit * unit
 
     cdef void _find_scales(self, double mean) noexcept nogil:
@@ -268,23 +265,23 @@ cdef class StumpNode:
         cdef double length = 0.0, root
         cdef double* factor = self._squares
         cdef idx_t k
-        for k in range(self.n_used):
+        for k in range(self.columns.n):
             if self.is_class:
                 root = sqrt(sqrt(self._sums[k] / mean + LEAST_SPREAD))
                 factor[k] = 1.0 / root if self.is_wide else root
             else:
                 factor[k] = 1.0 / sqrt(self._sums[k])
             length += self._sums[k] * factor[k] * factor[k]
-        for k in range(self.n_used):
+        for k in range(self.columns.n):
             if self._in_units:
-                factor[k] /= self._unit[self.used[k]]
-            self.scale[k] = <float>(factor[k] / sqrt(length))
+                factor[k] /= self._unit[self.columns.feature[k]]
+            self.columns.scale[k] = <float>(factor[k] / sqrt(length))
 
     cdef bint is_cube(self) noexcept nogil:
         return self.binary_share > 0.5
 
     cdef double find_nu(self) noexcept nogil:
-        cdef double crowd = self.n_used / 16.0
+        cdef double crowd = self.columns.n / 16.0
         if not self.is_class or crowd <= 1.0 or self.is_cube():
             return MAX_NU
         if self.is_wide:
@@ -305,10 +302,9 @@ cdef class StumpNode:
             self._load_classes()
         else:
             self._load_numbers()
-        self._is_kept = self.n * self.stride <= self._n_cells
+        self._is_kept = self.n * self.columns.stride <= self._n_cells
         if self._is_hollow:
-            self._hollow.load(self._rows, self._order, self.n, self.used, self.n_used,
-                              self.stride, self.origin, self.mean, self.scale)
+            self._hollow.load(self._rows, self._order, self.n, &self.columns)
         elif self.view.X == NULL:
             self._centre_sparse()
         elif self._is_kept:
@@ -359,35 +355,31 @@ cdef class StumpNode:
 
     cdef void _centre_rows(self, idx_t start, idx_t end, float* x) noexcept nogil:
         cdef const DataView* view = self.view
+        cdef bint lies_packed = self.columns.n == view.n_features
         cdef const X_t* row
-        cdef const feature_t* column = NULL if self.n_used == view.n_features else self.used
         cdef idx_t p
         for p in range(start, end):
             row = view.X + self._rows[self._order[p]] * view.row_stride
             if view.col_stride != 1:
-                copy_rows(view, self._rows + self._order[p], 1, self.used, self.n_used,
-                          self._block)
+                copy_rows(view, self._rows + self._order[p], 1, self.columns.feature,
+                          self.columns.n, self._block)
                 row = self._block
-                column = NULL
-            kernels().centre_row(row, column, self.n_used, self.origin, self.mean, self.scale, x)
-            memset(x + self.n_used, 0, (self.stride - self.n_used) * sizeof(float))
-            x += self.stride
+                lies_packed = True
+            scale_row(&self.columns, row, lies_packed, x)
+            x += self.columns.stride
 
     cdef void _centre_sparse(self) noexcept nogil:
         """All rows: sparse columns are spread out in the order of the rows."""
         cdef idx_t p, n_here, done = 0
-        cdef float* x
         for p in range(self.n):
             self._place[self._order[p]] = <int32_t>p
         while done < self.n:
             n_here = min(<idx_t>BLOCK, self.n - done)
-            copy_rows(self.view, self._rows + done, n_here, self.used, self.n_used,
+            copy_rows(self.view, self._rows + done, n_here, self.columns.feature, self.columns.n,
                       self._block)
             for p in range(n_here):
-                x = self._x + self._place[done + p] * self.stride
-                kernels().centre_row(self._block + p * self.n_used, NULL, self.n_used,
-                                     self.origin, self.mean, self.scale, x)
-                memset(x + self.n_used, 0, (self.stride - self.n_used) * sizeof(float))
+                scale_row(&self.columns, self._block + p * self.columns.n, True,
+                          self._x + self._place[done + p] * self.columns.stride)
             done += n_here
 
     cdef void take_batch(self, idx_t start, idx_t end, Batch* batch) noexcept nogil:
@@ -402,7 +394,7 @@ cdef class StumpNode:
             batch.value = self._hollow.value
             batch.base = self._hollow.base
         elif self._is_kept:
-            batch.x = self._x + start * self.stride
+            batch.x = self._x + start * self.columns.stride
         else:
             self._centre_rows(start, end, self._x)
             batch.x = self._x

@@ -6,10 +6,10 @@ from libc.stdint cimport int32_t
 
 from obtree.core.memory cimport Workspace
 from obtree.core.types cimport X_t, idx_t, node_t
+from obtree.linear.unit_rows cimport UnitRows
 from obtree.optim.dense_tree cimport Case, DenseTree, link_parents, renew_leaves, take_tree
 from obtree.optim.inference cimport infer_fast, infer_full
 from obtree.optim.joint_descent cimport JointDescent, StepRule, Targets
-from obtree.optim.unit_rows cimport UnitRows
 
 
 cdef class DescentProbe:
@@ -43,7 +43,7 @@ cdef class DescentProbe:
         self._workspace = Workspace()
         self._rows = UnitRows()
         self._rows.measure(x, np.ascontiguousarray(weight, dtype=np.float64), len(X), is_class)
-        take_tree(&self._tree, self._workspace, len(child) + 1, self._rows.stride, n_slots,
+        take_tree(&self._tree, self._workspace, len(child) + 1, self._rows.columns.stride, n_slots,
                   is_class)
         for k in range(len(child)):
             self._tree.child[2 * k] = links[k, 0]
@@ -67,14 +67,15 @@ cdef class DescentProbe:
     @property
     def scaled(self):
         """The rows as the planes see them, without padding."""
-        cdef float[:, ::1] out = np.empty((len(self._kept[0]), self._rows.stride), np.float32)
+        shape = len(self._kept[0]), self._rows.columns.stride
+        cdef float[:, ::1] out = np.empty(shape, np.float32)
         self._rows.fetch(NULL, 0, out.shape[0], &out[0, 0])
-        return np.asarray(out)[:, :self._rows.n_used + 1]
+        return np.asarray(out)[:, :self._rows.columns.n + 1]
 
     @property
     def planes(self):
         """Weights of the nodes, the offset last."""
-        n = self._rows.n_used + 1
+        n = self._rows.columns.n + 1
         return np.array([[self._tree.w[i * self._tree.stride + k] for k in range(n)]
                          for i in range(self._tree.n_splits)], dtype=np.float32).reshape(-1, n)
 
@@ -82,7 +83,7 @@ cdef class DescentProbe:
     def planes(self, W):
         cdef idx_t i, k
         for i in range(self._tree.n_splits):
-            for k in range(self._rows.n_used + 1):
+            for k in range(self._rows.columns.n + 1):
                 self._tree.w[i * self._tree.stride + k] = W[i, k]
 
     @property
@@ -103,7 +104,7 @@ cdef class DescentProbe:
     def infer(self, idx_t row, bint full):
         """(leaf, loss) of the row, (leaf, bound) of the code found, and the nodes it turns."""
         cdef JointDescent descent = self._descent
-        cdef float[::1] x = np.empty(self._rows.stride, dtype=np.float32)
+        cdef float[::1] x = np.empty(self._rows.columns.stride, dtype=np.float32)
         cdef Case case
         self._rows.fetch(NULL, row, 1, &x[0])
         descent._load_case(&case, row, &x[0])

@@ -240,7 +240,7 @@ def descend(Dataset dataset, bound, weight, *, idx_t column, double threshold,
     task.rows = &rows[0]
     task.n = rows.shape[0]
     task.weight = &weights[0]
-    if not node.measure(&task, <int32_t>column, &rng) or column >= node.n_used:
+    if not node.measure(&task, <int32_t>column, &rng) or column >= node.columns.n:
         return None
     node.load(&rng, batch_size)
     at.column = column
@@ -261,12 +261,12 @@ def descend(Dataset dataset, bound, weight, *, idx_t column, double threshold,
         "accepted": np.array(trace[:descent.n_trace]),
         "before": before,
         "after": _judge(&stump, node),
-        "rows": np.array([[batch.x[p * node.stride + k] for k in range(node.n_used)]
+        "rows": np.array([[batch.x[p * node.columns.stride + k] for k in range(node.columns.n)]
                           for p in range(batch.n)]),
         "targets": np.array([batch.slot[p] if node.is_class else batch.y[p]
                              for p in range(batch.n)]),
         "weight": np.array([batch.weight[p] for p in range(batch.n)]),
-        "plane": (np.array([stump.w[k] for k in range(node.n_used)]), stump.bias),
+        "plane": (np.array([stump.w[k] for k in range(node.columns.n)]), stump.bias),
         "leaves": np.array([stump.theta[k] for k in range(2 * n_slots)]).reshape(2, -1),
     }
 

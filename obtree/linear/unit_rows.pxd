@@ -2,21 +2,18 @@
 
 from libc.stdint cimport int32_t
 
-from obtree.core.types cimport X_t, feature_t, idx_t
+from obtree.core.types cimport X_t, idx_t
+from obtree.linear.columns cimport Columns
 
 
 cdef class UnitRows:
     cdef const X_t* X         # (n_rows * n_features), owned by `_kept`
     cdef idx_t n_features
-    cdef idx_t n_used         # columns that vary and are never missing
-    cdef idx_t stride         # floats of a scaled row: n_used + 1, rounded up to eight
-    cdef feature_t* used      # (n_used)
+    # Those that vary and are never missing; their stride has room for one cell more.
+    cdef Columns columns
     cdef int32_t* place       # (n_features) where a column is; -1 constant, -2 missing values
     cdef float* origin        # (n_features) what is taken off each column: first origin, then
     cdef float* mean          # mean; by column of X
-    cdef float* scale         # (n_used)
-    cdef float* _used_origin  # (n_used)
-    cdef float* _used_mean
     cdef object _kept
     cdef object _workspace
 

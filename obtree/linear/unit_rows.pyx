@@ -15,9 +15,7 @@ from libc.string cimport memcpy, memset
 from obtree.core.dispatch cimport kernels
 from obtree.core.memory cimport Workspace
 from obtree.core.types cimport X_t, feature_t, idx_t
-
-cdef enum:
-    LANES = 8
+from obtree.linear.columns cimport Columns, pad_width, scale_row, take_columns
 
 
 cdef class UnitRows:
@@ -28,6 +26,7 @@ cdef class UnitRows:
         cdef idx_t n_rows = X.shape[0], p = X.shape[1]
         cdef idx_t j, k
         cdef double total = 0.0, spread = 0.0, mean, here
+        cdef Columns* columns = &self.columns
         cdef Workspace workspace = Workspace()
         cdef double* sums = <double*>workspace.take(p, sizeof(double))
         cdef double* squares = <double*>workspace.take(p, sizeof(double))
@@ -36,13 +35,10 @@ cdef class UnitRows:
         self._workspace = workspace
         self.X = &X[0, 0]
         self.n_features = p
-        self.used = <feature_t*>workspace.take(p, sizeof(feature_t))
+        take_columns(columns, p, workspace)
         self.place = <int32_t*>workspace.take(p, sizeof(int32_t))
         self.origin = <float*>workspace.take(p, sizeof(float))
         self.mean = <float*>workspace.take(p, sizeof(float))
-        self.scale = <float*>workspace.take(p, sizeof(float))
-        self._used_origin = <float*>workspace.take(p, sizeof(float))
-        self._used_mean = <float*>workspace.take(p, sizeof(float))
         with nogil:
             memset(sums, 0, p * sizeof(double))
             memset(squares, 0, p * sizeof(double))
@@ -54,7 +50,6 @@ cdef class UnitRows:
                                   &weight[0], spare, spare + p)
             for k in range(n_train):
                 total += weight[k]
-            self.n_used = 0
             for j in range(p):
                 mean = sums[j] / total
                 here = squares[j] / total - mean * mean
@@ -66,28 +61,26 @@ cdef class UnitRows:
                 if not 1e-60 < here < 1e60:
                     self.place[j] = -1
                     continue
-                k = self.n_used
+                k = columns.n
                 self.place[j] = <int32_t>k
-                self.used[k] = <feature_t>j
-                self._used_origin[k] = self.origin[j]
-                self._used_mean[k] = self.mean[j]
+                columns.feature[k] = <feature_t>j
+                columns.origin[k] = self.origin[j]
+                columns.mean[k] = self.mean[j]
                 squares[k] = here
                 spread += here
-                self.n_used += 1
-            for k in range(self.n_used):
+                columns.n += 1
+            for k in range(columns.n):
                 if not common_units:
-                    spread = squares[k] * self.n_used
-                self.scale[k] = <float>(1.0 / sqrt(spread))
-        self.stride = (self.n_used + 1 + LANES - 1) // LANES * LANES
+                    spread = squares[k] * columns.n
+                columns.scale[k] = <float>(1.0 / sqrt(spread))
+        columns.stride = pad_width(columns.n + 1)
         return 0
 
     cdef void fetch(self, const int32_t* rows, idx_t start, idx_t n, float* x) noexcept nogil:
-        cdef const feature_t* column = NULL if self.n_used == self.n_features else self.used
+        cdef bint lies_packed = self.columns.n == self.n_features
         cdef idx_t p, row
         for p in range(n):
             row = start + p if rows == NULL else rows[p]
-            kernels().centre_row(self.X + row * self.n_features, column, self.n_used,
-                                 self._used_origin, self._used_mean, self.scale, x)
-            memset(x + self.n_used, 0, (self.stride - self.n_used) * sizeof(float))
-            x[self.n_used] = constant_cell()
-            x += self.stride
+            scale_row(&self.columns, self.X + row * self.n_features, lies_packed, x)
+            x[self.columns.n] = constant_cell()
+            x += self.columns.stride
