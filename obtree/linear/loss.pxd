@@ -41,6 +41,15 @@ cdef inline double apply_softmax(double* score, idx_t n, double* top) noexcept n
     return total
 
 
+cdef inline void find_log_probabilities(const double* counts, idx_t n_classes, double weight,
+                                        double pseudo_count, float* theta) noexcept nogil:
+    """OUT theta: logarithms of the classes' shares of `weight`, with so many rows more of each."""
+    cdef double level = weight + pseudo_count * n_classes
+    cdef idx_t k
+    for k in range(n_classes):
+        theta[k] = <float>log((counts[k] + pseudo_count) / level)
+
+
 cdef inline void tabulate_log_loss(const float* theta, idx_t n_classes,
                                    float* table) noexcept nogil:
     """OUT table[k] = -theta[k] + log(sum(exp(theta))): the loss of each class, from scores."""

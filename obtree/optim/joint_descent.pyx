@@ -10,13 +10,14 @@ Departures from the paper: a plane's momentum waits while no row of a batch pull
 the batch.
 """
 
-from libc.math cimport expf, log
+from libc.math cimport expf
 from libc.stdint cimport int32_t
 from libc.string cimport memset
 
 from obtree.core.memory cimport Workspace
 from obtree.core.types cimport idx_t, node_t
 from obtree.linear.adam cimport project_ball
+from obtree.linear.loss cimport find_log_probabilities
 from obtree.linear.pulls cimport add_pull, begin_pulls, read_gradient, take_pulls
 from obtree.linear.unit_rows cimport UnitRows
 from obtree.optim.dense_tree cimport Case, DenseTree, find_leaf, loss_at, renew_leaf
@@ -212,16 +213,14 @@ cdef class JointDescent:
         cdef idx_t leaf, k, n = self.tree.n_slots
         cdef const double* counts
         cdef float* theta
-        cdef double level
         for leaf in range(self.tree.n_leaves):
             counts = self.counts + leaf * (n + 1)
             theta = self.tree.theta + leaf * n
             if counts[n] <= 0.0:
                 continue
-            level = counts[n] + pseudo_count * n
-            for k in range(n):
-                if self.tree.is_class:
-                    theta[k] = <float>log((counts[k] + pseudo_count) / level)
-                else:
+            if self.tree.is_class:
+                find_log_probabilities(counts, n, counts[n], pseudo_count, theta)
+            else:
+                for k in range(n):
                     theta[k] = <float>(counts[k] / counts[n])
             renew_leaf(self.tree, leaf)

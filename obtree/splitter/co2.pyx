@@ -5,10 +5,11 @@ bound on the loss of the split (``stump.pyx``). Trees differ without being shown
 rows, since the random start decides which optimum is found and the planes of wide data use a
 random half of the columns.
 
-Departures from the paper. Each node is centred and scaled by itself (``stump_node.pyx``),
-so that one setting of radius and step serves all data, and features of different units are
-seen in their own and in a common one. The weights start as long as leaves the
-rows on their worse side near enough to pull. The plane that the bound leads to is
+Departures from the paper, whose numbers stand in ``co2_policy.pxd``. Each node is centred and
+scaled by itself (``stump_node.pyx``), so that one setting of radius and step serves all data, and
+features of different units are seen in their own and in a common one. The weights start as
+long as leaves the rows on their worse side near enough to pull. The plane that the bound leads
+to is
 kept as it is in classification: its margin is what generalises, and neither choosing the
 threshold anew nor preferring an axis split of larger gain on the training rows makes better
 forests. In regression the plane must gain at least what the axis split does. When one side
@@ -17,7 +18,7 @@ is empty, the axis split is taken.
 
 import numbers
 
-from libc.math cimport INFINITY, fabs, sqrt
+from libc.math cimport INFINITY, fabs
 from libc.stdint cimport uint32_t
 
 from obtree.core.memory cimport Workspace
@@ -31,13 +32,13 @@ from obtree.data.project cimport project_rows
 from obtree.data.targets cimport CLASS_TARGETS, TargetView
 from obtree.linear.columns cimport write_terms
 from obtree.splitter.axis cimport AxisSplitter
-from obtree.splitter.base cimport NodeTask, SplitResult, Splitter, SplitSettings, TreeTask
+from obtree.splitter.base cimport NodeTask, SplitResult, SplitSettings, Splitter, TreeTask
+from obtree.splitter.co2_policy cimport (
+    HALF, CO2Policy, DescentPlan, count_least_rows, init_policy, plan_descent,
+)
 from obtree.splitter.stump cimport Stump, take_stump
-from obtree.splitter.stump_descent cimport JUDGED_ROWS, DescentPlan, StumpDescent, StumpStart
-from obtree.splitter.stump_node cimport HALF, StumpNode, measure_units
-
-cdef double START_LENGTH = 0.8   # of the weights, as a share of the largest
-cdef double CORNER_LENGTH = 0.3  # at which it starts between corners of a cube
+from obtree.splitter.stump_descent cimport StumpDescent
+from obtree.splitter.stump_node cimport StumpNode, measure_units
 
 PRESETS = {
     "fast": {"learning_rate": 0.1, "n_epochs": 5, "min_steps": 40, "max_rows": 4000},
@@ -117,11 +118,7 @@ cdef class CO2Splitter(Splitter):
 
     cdef readonly object preset, nu, learning_rate, n_epochs, min_steps, n_candidates, min_rows
     cdef readonly object batch_size, max_rows, max_columns
-    cdef double _fixed_nu     # 0 when it depends on the node
-    cdef double _rate
-    cdef double _corner_rate
-    cdef idx_t _corner_epochs
-    cdef idx_t _n_epochs, _min_steps, _batch_size, _min_rows, _max_rows
+    cdef CO2Policy _policy
     cdef AxisSplitter _axis
     cdef SplitSettings _axis_settings
     cdef StumpNode _node
@@ -162,15 +159,18 @@ cdef class CO2Splitter(Splitter):
                           "None or an integer >= 1")
         if not isinstance(min_rows, str) or min_rows != "auto":
             _check_number("min_rows", min_rows, numbers.Integral, 2, "'auto' or an integer >= 2")
-        self._fixed_nu = 0.0 if isinstance(nu, str) else nu
-        self._rate = chosen["learning_rate"]
-        self._max_rows = 2**31 if chosen["max_rows"] is None else min(chosen["max_rows"], 2**31)
-        self._n_epochs = min(chosen["n_epochs"], 2**31)
-        self._corner_rate = self._rate * (0.5 if learning_rate is None else 1.0)
-        self._corner_epochs = self._n_epochs * (4 if n_epochs is None else 1)
-        self._min_steps = min(chosen["min_steps"], 2**31)
-        self._batch_size = min(batch_size, 2**31)
-        self._min_rows = -1 if isinstance(min_rows, str) else min(min_rows, 2**31)
+        init_policy(&self._policy)
+        self._policy.nu = 0.0 if isinstance(nu, str) else nu
+        self._policy.rate = chosen["learning_rate"]
+        self._policy.max_rows = min(chosen["max_rows"] or 2**31, 2**31)
+        self._policy.n_epochs = min(chosen["n_epochs"], 2**31)
+        if learning_rate is not None:
+            self._policy.corner_rate = 1.0
+        if n_epochs is not None:
+            self._policy.corner_epochs = 1
+        self._policy.min_steps = min(chosen["min_steps"], 2**31)
+        self._policy.batch_size = min(batch_size, 2**31)
+        self._policy.min_rows = 0 if isinstance(min_rows, str) else min(min_rows, 2**31)
 
     def settings_in_use(self):
         """The preset's numbers, with those given to the splitter in their place."""
@@ -183,7 +183,8 @@ cdef class CO2Splitter(Splitter):
 
     cdef int bind(self, const DataView* view, const TargetView* targets, Criterion criterion,
                   const SplitSettings* settings, Workspace workspace) except -1:
-        cdef idx_t max_batch = min(view.n_samples, max(<idx_t>JUDGED_ROWS, self._batch_size))
+        cdef CO2Policy* policy = &self._policy
+        cdef idx_t max_batch = min(view.n_samples, max(policy.judged_rows, policy.batch_size))
         Splitter.bind(self, view, targets, criterion, settings, workspace)
         self._axis_settings = settings[0]
         if self.n_candidates is not None:
@@ -191,15 +192,13 @@ cdef class CO2Splitter(Splitter):
         self._axis = AxisSplitter()
         self._axis.bind(view, targets, criterion, &self._axis_settings, workspace)
         self._node = StumpNode()
-        # Trees of a forest are to differ, and look at some features each; a tree that looks at
-        # all of them is to be as good as it can be by itself.
-        self._node.bind(view, targets, self.prepared, workspace, max_batch, self._max_rows,
-                        self._find_max_columns(view.n_features, targets),
-                        settings.max_features >= view.n_features)
+        policy.max_columns = self._find_max_columns(view.n_features, targets)
+        policy.alone = settings.max_features >= view.n_features
+        self._node.bind(view, targets, self.prepared, workspace, max_batch, policy)
         take_stump(&self._stump, workspace, self._node.max_stride, self._node.max_slots,
                    max_batch)
         self._descent = StumpDescent()
-        self._descent.bind(workspace, self._node.max_stride, self._node.max_slots)
+        self._descent.bind(policy, workspace, self._node.max_stride, self._node.max_slots)
         self._projection = <double*>workspace.take(view.n_samples, sizeof(double))
         return 0
 
@@ -221,13 +220,14 @@ cdef class CO2Splitter(Splitter):
             return LEAF
         feature = out.plane.feature[0]
         threshold = out.plane.threshold
-        if not self._node.measure(task, feature, self.rng) or task.n < self._find_min_rows():
+        if (not self._node.measure(task, feature, self.rng)
+                or task.n < count_least_rows(&self._policy, &self._node.kind)):
             return FOUND
         k = self._find_column(feature)
         if k < 0:
             return FOUND
         self.counters[0] += 1
-        self._node.load(self.rng, self._batch_size)
+        self._node.load(self.rng, self._policy.batch_size)
         self._descend(k, threshold)
         if self.settings.stop[0]:
             return LEAF
@@ -243,15 +243,6 @@ cdef class CO2Splitter(Splitter):
         out.plane.threshold = threshold
         return FOUND
 
-    cdef idx_t _find_min_rows(self) noexcept nogil:
-        """Rows from which a node is optimised.
-
-        A plane with a margin separates nearly any few corners of a cube, and means little.
-        """
-        if self._min_rows > 0:
-            return self._min_rows
-        return 200 if self._node.is_cube() else 2
-
     cdef idx_t _find_column(self, feature_t feature) noexcept nogil:
         """Where the stump has a feature; -1 when it lacks it, values being missing."""
         cdef idx_t k
@@ -262,20 +253,11 @@ cdef class CO2Splitter(Splitter):
 
     cdef void _descend(self, idx_t k, double threshold) noexcept nogil:
         """Move the stump from an axis split to where its bound is lower."""
-        cdef bint corners = self._node.is_cube()
-        cdef StumpStart at
         cdef DescentPlan plan
-        at.column = k
-        at.threshold = threshold
-        at.nu = self._fixed_nu if self._fixed_nu > 0.0 else self._node.find_nu()
-        at.length = (CORNER_LENGTH if corners else START_LENGTH) * sqrt(at.nu)
-        # All corners are equally far from a plane along an axis: there is no average to go by.
-        at.shorten = not corners
-        plan.rate = (self._corner_rate if corners else self._rate) * sqrt(at.nu)
-        plan.n_epochs = self._corner_epochs if corners else self._n_epochs
-        plan.min_steps = self._min_steps
-        plan.batch_size = self._batch_size
-        self._descent.start(&self._stump, self._node, &at)
+        plan_descent(&self._policy, &self._node.kind, &plan)
+        plan.column = k
+        plan.threshold = threshold
+        self._descent.start(&self._stump, self._node, &plan)
         self._descent.run(&self._stump, self._node, &plan, self.settings.stop)
 
     cdef void _write_plane(self, SplitResult* out) noexcept nogil:

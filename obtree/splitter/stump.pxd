@@ -68,9 +68,10 @@ cdef int take_stump(Stump* stump, Workspace workspace, idx_t max_stride, idx_t m
 # Start with w = 0 and without moments; first, stride, nu, n_outputs and is_class are set.
 cdef void reset_stump(Stump* stump) noexcept nogil
 
-# Set the leaves to what is best for the plane as it is: log-probabilities smoothed by half
-# a row, or means. SCRATCH counts (2 * (n_slots + 1)).
-cdef void fit_leaves(Stump* stump, const Batch* batch, double* counts) noexcept nogil
+# Set the leaves to what is best for the plane as it is: log-probabilities, with so many rows
+# more of each class, or means. SCRATCH counts (2 * (n_slots + 1)).
+cdef void fit_leaves(Stump* stump, const Batch* batch, double pseudo_count,
+                     double* counts) noexcept nogil
 
 # Shorten w and bias together, to no less than a share of what they are, until the rows on the
 # side that is worse for them are, on average, near enough to pull at the plane.

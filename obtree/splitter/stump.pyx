@@ -16,7 +16,7 @@ some epochs, is that of the current plane. After each step w returns to the ball
 |w|^2 <= nu (equation 9), and the bias shrinks with it, so that the plane itself stays.
 """
 
-from libc.math cimport fabs, fabsf, log
+from libc.math cimport fabs, fabsf
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memset
 
@@ -24,7 +24,7 @@ from obtree.core.dispatch cimport kernels
 from obtree.core.memory cimport Workspace
 from obtree.core.types cimport idx_t
 from obtree.linear.adam cimport count_step, project_ball, step_adam, step_together
-from obtree.linear.loss cimport squared_loss, tabulate_softmax
+from obtree.linear.loss cimport find_log_probabilities, squared_loss, tabulate_softmax
 
 
 cdef int take_stump(Stump* stump, Workspace workspace, idx_t max_stride, idx_t max_slots,
@@ -88,7 +88,8 @@ cdef void sum_rows(Stump* stump, const Batch* batch, idx_t n_active) noexcept no
             stump.grad[batch.column[e]] += factor * batch.value[e]
 
 
-cdef void fit_leaves(Stump* stump, const Batch* batch, double* counts) noexcept nogil:
+cdef void fit_leaves(Stump* stump, const Batch* batch, double pseudo_count,
+                     double* counts) noexcept nogil:
     cdef idx_t n_slots = stump.first[stump.n_outputs]
     cdef idx_t p, k, b, s
     cdef double weight
@@ -107,13 +108,13 @@ cdef void fit_leaves(Stump* stump, const Batch* batch, double* counts) noexcept 
     for b in range(2):
         leaf = counts + b * (n_slots + 1)
         for k in range(stump.n_outputs):
-            if not stump.is_class:
+            s = stump.first[k]
+            if stump.is_class:
+                find_log_probabilities(leaf + s, stump.first[k + 1] - s, leaf[n_slots],
+                                       pseudo_count, stump.theta + b * n_slots + s)
+            else:
                 weight = max(leaf[n_slots], 1e-300)
                 stump.theta[b * n_slots + k] = <float>(leaf[k] / weight)
-                continue
-            weight = leaf[n_slots] + 0.5 * (stump.first[k + 1] - stump.first[k])
-            for s in range(stump.first[k], stump.first[k + 1]):
-                stump.theta[b * n_slots + s] = <float>log((leaf[s] + 0.5) / weight)
 
 
 cdef void tabulate_losses(Stump* stump) noexcept nogil:

@@ -2,28 +2,9 @@
 
 from obtree.core.memory cimport Workspace
 from obtree.core.types cimport idx_t
+from obtree.splitter.co2_policy cimport CO2Policy, DescentPlan
 from obtree.splitter.stump cimport Batch, Stump
 from obtree.splitter.stump_node cimport StumpNode
-
-cdef enum:
-    JUDGED_ROWS = 2048        # most rows of a node that its bound is measured on
-
-
-cdef struct StumpStart:
-    # An axis split.
-    idx_t column              # of the node's used ones
-    double threshold          # in the unit of the feature
-    double nu                 # radius of the weights
-    double length             # of the weights
-    bint shorten              # whether they may be as short as makes rows pull
-
-
-cdef struct DescentPlan:
-    double rate               # length of a step in each weight
-    idx_t n_epochs            # most passes over the rows
-    idx_t min_steps           # least steps, where epochs are shorter
-    idx_t batch_size
-
 
 cdef class StumpDescent:
     # What was accepted last.
@@ -36,14 +17,17 @@ cdef class StumpDescent:
     cdef idx_t n_trace
     cdef idx_t max_trace
 
+    cdef const CO2Policy* _policy
     cdef double* _counts
 
-    # Once per worker. Batches of `node` and `stump` have room for JUDGED_ROWS rows, or all.
-    cdef int bind(self, Workspace workspace, idx_t max_stride, idx_t max_slots) except -1
+    # Once per worker. Batches of `node` and `stump` have room for the policy's judged_rows, or
+    # all.
+    cdef int bind(self, const CO2Policy* policy, Workspace workspace, idx_t max_stride,
+                  idx_t max_slots) except -1
 
-    # Set a stump to an axis split of the node, whose rows are loaded, and its leaves to what
-    # they hold then.
-    cdef void start(self, Stump* stump, StumpNode node, const StumpStart* at) noexcept nogil
+    # Set a stump to the plan's axis split of the node, whose rows are loaded, and its leaves to
+    # what they hold then.
+    cdef void start(self, Stump* stump, StumpNode node, const DescentPlan* plan) noexcept nogil
 
     # Move a stump that stands at its start, with the node's rows loaded. It is left at what was
     # accepted last or, when `stop` is set, where it was.

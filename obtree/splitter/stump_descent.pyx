@@ -3,13 +3,9 @@
 Steps are made on batches, so that the bound of the node's rows may rise for a while. The stump
 is looked at before the first step, after each epoch, or after some of them where they are short,
 and in the end: what lies lower than all before is accepted, and there it ends, so that over
-accepted epochs the bound falls. The way goes on from where it is, accepted or not. Among few
-columns looks are rare: the lowest of many points is fitted so closely to the rows of the node
-that trees become alike, and forests of them worse.
-
-The step is halved after two stretches that brought nothing; when that has happened often enough
-to matter no more, it is time to stop. In wide nodes a stretch is judged by the look at its end,
-in others by the bound that its batches had on the way.
+accepted epochs the bound falls. The way goes on from where it is, accepted or not. The step is
+halved after stretches that brought nothing; when that has happened often enough to matter no
+more, it is time to stop. How often that is, and when to look, ``co2_policy.pxd`` tells.
 """
 
 from libc.math cimport INFINITY
@@ -18,6 +14,12 @@ from libc.string cimport memcpy
 from obtree.core.memory cimport Workspace
 from obtree.core.types cimport idx_t
 from obtree.linear.columns cimport Columns
+from obtree.splitter.co2_policy cimport (
+    CO2Policy,
+    DescentPlan,
+    count_look_epochs,
+    count_stretch_epochs,
+)
 from obtree.splitter.stump cimport (
     Batch,
     Stump,
@@ -30,19 +32,12 @@ from obtree.splitter.stump cimport (
 )
 from obtree.splitter.stump_node cimport StumpNode
 
-cdef enum:
-    LOOK_STEPS = 80           # least steps between two looks at the bound
-    WIDE_LOOK_STEPS = 8       # ... in wide nodes
-    STRETCH_STEPS = 8         # after which a step's length is judged, in nodes of one batch
-    MAX_HALVINGS = 4          # of the step
-
-cdef double LEAF_RATE = 0.1
-cdef double LEAST_LENGTH = 0.1   # share of its weights that a start is shortened to
-
 
 cdef class StumpDescent:
 
-    cdef int bind(self, Workspace workspace, idx_t max_stride, idx_t max_slots) except -1:
+    cdef int bind(self, const CO2Policy* policy, Workspace workspace, idx_t max_stride,
+                  idx_t max_slots) except -1:
+        self._policy = policy
         self.w = <float*>workspace.take(max_stride, sizeof(float))
         self.theta = <float*>workspace.take(2 * max_slots, sizeof(float))
         self._counts = <double*>workspace.take(2 * (max_slots + 1), sizeof(double))
@@ -50,26 +45,27 @@ cdef class StumpDescent:
         self.n_trace = self.max_trace = 0
         return 0
 
-    cdef void start(self, Stump* stump, StumpNode node, const StumpStart* at) noexcept nogil:
+    cdef void start(self, Stump* stump, StumpNode node, const DescentPlan* plan) noexcept nogil:
         cdef const Columns* columns = &node.columns
-        cdef idx_t k = at.column
+        cdef idx_t k = plan.column
         cdef Batch batch
         stump.n_outputs = node.n_outputs
         stump.is_class = node.is_class
-        stump.together = node.is_wide
+        stump.together = node.kind.wide
         stump.first = node.first
         stump.stride = columns.stride
         stump.n_columns = columns.n
-        stump.nu = <float>at.nu
+        stump.nu = <float>plan.nu
         reset_stump(stump)
-        stump.w[k] = <float>at.length
+        stump.w[k] = <float>plan.length
         stump.bias = <float>(
-            at.length * ((at.threshold - columns.origin[k]) - columns.mean[k]) * columns.scale[k]
+            plan.length * ((plan.threshold - columns.origin[k]) - columns.mean[k])
+            * columns.scale[k]
         )
-        node.take_batch(0, min(node.n, <idx_t>JUDGED_ROWS), &batch)
-        fit_leaves(stump, &batch, self._counts)
-        if at.shorten:
-            shorten_stump(stump, &batch, <float>LEAST_LENGTH)
+        node.take_batch(0, min(node.n, self._policy.judged_rows), &batch)
+        fit_leaves(stump, &batch, self._policy.pseudo_count, self._counts)
+        if plan.shorten:
+            shorten_stump(stump, &batch, <float>self._policy.least_length)
 
     cdef bint _look(self, Stump* stump, StumpNode node) noexcept nogil:
         """Accept the stump if its bound is lower than all before."""
@@ -78,7 +74,7 @@ cdef class StumpDescent:
         cdef Batch batch
         cdef double bound
         sums.weight = sums.surrogate = sums.loss = 0.0
-        node.take_batch(0, min(node.n, <idx_t>JUDGED_ROWS), &batch)
+        node.take_batch(0, min(node.n, self._policy.judged_rows), &batch)
         judge_batch(stump, &batch, &sums)
         bound = sums.surrogate / sums.weight
         if not bound < self.bound:
@@ -103,16 +99,13 @@ cdef class StumpDescent:
         cdef idx_t n = node.n
         cdef idx_t n_batches = (n + plan.batch_size - 1) // plan.batch_size
         cdef idx_t n_epochs = max(plan.n_epochs, (plan.min_steps + n_batches - 1) // n_batches)
-        cdef idx_t look_steps = WIDE_LOOK_STEPS if node.is_wide else LOOK_STEPS
-        cdef idx_t look_epochs = (look_steps + n_batches - 1) // n_batches
-        cdef idx_t stretch = STRETCH_STEPS if n_batches == 1 else 1
+        cdef idx_t look_epochs = count_look_epochs(self._policy, &node.kind, n_batches)
+        cdef idx_t stretch = count_stretch_epochs(self._policy, &node.kind, n_batches)
         cdef idx_t epoch, b, n_bad = 0, n_halved = 0
         cdef double rate = plan.rate, passed, lowest = INFINITY
         cdef bint better = False
         cdef StumpLoss sums
         cdef Batch batch
-        if node.is_wide:
-            stretch = look_epochs
         sums.weight = sums.surrogate = sums.loss = 0.0
         self.bound = INFINITY
         self.n_trace = 0
@@ -122,22 +115,22 @@ cdef class StumpDescent:
                 return
             for b in range(n_batches):
                 node.take_batch(b * n // n_batches, (b + 1) * n // n_batches, &batch)
-                move_stump(stump, &batch, <float>rate, <float>LEAF_RATE, &sums)
+                move_stump(stump, &batch, <float>rate, <float>self._policy.leaf_rate, &sums)
             if epoch % look_epochs == 0 and epoch < n_epochs:
                 better = self._look(stump, node)
             if epoch % stretch != 0:
                 continue
-            if not node.is_wide:
+            if not node.kind.wide:
                 passed = sums.surrogate / sums.weight
                 better = passed < lowest
                 lowest = min(lowest, passed)
             sums.weight = sums.surrogate = sums.loss = 0.0
             n_bad = 0 if better else n_bad + 1
-            if n_bad == 2:
+            if n_bad == self._policy.max_bad:
                 rate *= 0.5
                 n_bad = 0
                 n_halved += 1
-                if n_halved == MAX_HALVINGS:
+                if n_halved == self._policy.max_halvings:
                     break
         self._look(stump, node)
         if self.bound < INFINITY:

@@ -10,12 +10,9 @@ from obtree.data.fit cimport FitView
 from obtree.data.targets cimport TargetView
 from obtree.linear.columns cimport Columns
 from obtree.splitter.base cimport NodeTask
+from obtree.splitter.co2_policy cimport CO2Policy, NodeKind
 from obtree.splitter.hollow_node cimport HollowNode
 from obtree.splitter.stump cimport Batch
-
-cdef enum:
-    HALF = -1                 # of the columns, unless they are few
-    MANY_COLUMNS = 128
 
 
 cdef class ColumnUnits:
@@ -39,14 +36,13 @@ cdef class StumpNode:
     # The node that was loaded last.
     cdef idx_t n                      # rows that are looked at
     cdef Columns columns              # that vary and that no row lacks, as a stump sees them
-    cdef bint is_wide                 # classes, seen through more than MANY_COLUMNS
-    cdef double binary_share          # of the spread, in columns with two values
+    cdef NodeKind kind
     cdef idx_t* first                 # (n_outputs + 1) slots of each output
     # Scratch.
     cdef const int32_t* _codes
     cdef const double* _targets
     cdef idx_t _sample_size           # most rows that are looked at
-    cdef idx_t _max_columns           # most columns, or HALF
+    cdef const CO2Policy* _policy
     cdef idx_t _n_cells               # that can be kept at once
     cdef bint _is_kept                # whether all rows of the node are
     cdef const NodeTask* _task
@@ -71,21 +67,13 @@ cdef class StumpNode:
     cdef ColumnUnits _units
     # Classes only.
     cdef const double* _unit          # (n_features) spans, or deviations of a tree by itself
-    cdef bint _alone                  # whether every node takes its columns in these units then
     cdef bint _in_units               # whether the node's columns are
 
-    # `alone`: the tree is no part of a forest.
     cdef int bind(self, const DataView* view, const TargetView* targets, ColumnUnits units,
-                  Workspace workspace, idx_t batch_size, idx_t max_rows, idx_t max_columns,
-                  bint alone) except -1
+                  Workspace workspace, idx_t batch_size, const CO2Policy* policy) except -1
     # Whether the node has columns to work with; `columns` and what follows them are then known.
     # The column `kept` is looked at in any case, unless values are missing.
     cdef bint measure(self, const NodeTask* task, feature_t kept, RandState* rng) noexcept nogil
-    # Whether most of the spread is in columns of two values, so that rows are corners.
-    cdef bint is_cube(self) noexcept nogil
-    # Radius for the columns of the node: the more there are, the easier it is to separate rows,
-    # and the less a plane that does so with a narrow margin is worth.
-    cdef double find_nu(self) noexcept nogil
     cdef idx_t _sum_columns(self, const NodeTask* task, feature_t kept,
                             RandState* rng) noexcept nogil
     cdef idx_t _sum_entries(self, const NodeTask* task, feature_t kept,

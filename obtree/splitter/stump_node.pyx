@@ -2,11 +2,7 @@
 
 The node's mean is subtracted and columns are divided so that the mean squared length of a
 row is 1: bound, radius and step of CO2 then mean the same in every node, on data of any
-scale. For numbers to predict each column is divided by its own standard deviation. For classes
-one number divides all columns, after each was multiplied by the square root of its standard
-deviation: Adam's steps are equally long in all weights, also in those of columns that hardly
-vary, such as the rim of an image. In wide nodes steps follow the gradient, which is already
-proportional to a column's deviation, and columns are divided by that root. Columns that are
+scale. What columns are relative to each other, ``co2_policy.pxd`` tells. Columns that are
 constant in the node, or that one of its rows lacks, are left out. Numbers to predict are
 standardised in the node.
 
@@ -21,8 +17,7 @@ then taken in batches. Up to some megabytes are kept centred; the batches of lar
 centred when they are taken.
 
 Where nearly all cells of many columns are zero, rows are never spread out, see
-``hollow_node.pyx``. Of such columns a node looks at no more than four for each of its rows, or
-a thousand: those with most non-zeros.
+``hollow_node.pyx``. Of such columns a node looks at some, those with most non-zeros.
 """
 
 from libc.math cimport sqrt
@@ -41,19 +36,20 @@ from obtree.data.targets cimport CLASS_TARGETS, NO_TARGETS, TargetView
 from obtree.data.weight_unit cimport find_unit
 from obtree.linear.columns cimport pad_width, scale_row, take_columns
 from obtree.splitter.base cimport NodeTask
+from obtree.splitter.co2_policy cimport (
+    CO2Policy,
+    count_columns,
+    count_hollow_columns,
+    find_kind,
+    scale_column,
+)
 from obtree.splitter.hollow_node cimport ColumnSums, HollowNode
 from obtree.splitter.stump cimport Batch
 
 cdef enum:
     BLOCK = 64                # rows read together
     MAX_KEPT = 4194304        # cells of centred rows that are kept
-    MIN_COLUMNS = 16          # that are never divided
     SPARSE_LIMIT = 536870912  # cells: 2 GiB
-    HOLLOW_COLUMNS = 1024     # or four for each row: columns of nodes of mostly zeros
-
-cdef double LEAST_SPREAD = 0.01   # of a column's variance, in means of them
-cdef double MAX_NU = 100.0
-cdef double MIN_NU = 20.0         # of nodes that are not wide
 
 
 cdef class ColumnUnits:
@@ -84,9 +80,8 @@ cdef class StumpNode:
     """Scratch for the rows of a node; one for each worker."""
 
     cdef int bind(self, const DataView* view, const TargetView* targets, ColumnUnits units,
-                  Workspace workspace, idx_t batch_size, idx_t max_rows, idx_t max_columns,
-                  bint alone) except -1:
-        cdef idx_t n = min(view.n_samples, max_rows), n_features = view.n_features
+                  Workspace workspace, idx_t batch_size, const CO2Policy* policy) except -1:
+        cdef idx_t n = min(view.n_samples, policy.max_rows), n_features = view.n_features
         if targets.kind == NO_TARGETS:
             raise ValueError("splitter 'co2' optimises predictions of y; expected targets")
         self.view = view
@@ -96,7 +91,7 @@ cdef class StumpNode:
         self._targets = targets.values
         self.max_slots = self.n_outputs * (targets.max_n_classes if self.is_class else 1)
         self._sample_size = n
-        self._max_columns = max_columns
+        self._policy = policy
         self.max_stride = pad_width(n_features)
         self._n_cells = min(n, max(batch_size, MAX_KEPT // self.max_stride)) * self.max_stride
         self._is_hollow = view.is_hollow and view.entry_start != NULL and view.term_of != NULL
@@ -131,8 +126,7 @@ cdef class StumpNode:
         self._place = <int32_t*>workspace.take(n, sizeof(int32_t))
         self._known = <int32_t*>workspace.take(self.max_slots, sizeof(int32_t))
         self._units = units
-        self._unit = units.deviation if alone else units.span
-        self._alone = alone
+        self._unit = units.deviation if policy.alone else units.span
         self._in_units = False
         return 0
 
@@ -151,14 +145,10 @@ cdef class StumpNode:
 
     cdef idx_t _draw_columns(self, idx_t n_complete, feature_t kept, RandState* rng) noexcept nogil:
         """The columns that are looked at, `kept` among them; how many there are."""
-        cdef idx_t wanted = self._max_columns, k, n_binary = 0, n_drawn = 0
-        if wanted == HALF:
-            for k in range(n_complete):
-                n_binary += self.view.columns[self._complete[k]].n_values <= 2
-            # Columns of two values are often several for one thing, and worth less by themselves.
-            if 2 * n_binary > n_complete:
-                return n_complete
-            wanted = max(<idx_t>MIN_COLUMNS, (n_complete + 1) // 2)
+        cdef idx_t wanted, k, n_binary = 0, n_drawn = 0
+        for k in range(n_complete):
+            n_binary += self.view.columns[self._complete[k]].n_values <= 2
+        wanted = count_columns(self._policy, n_complete, n_binary)
         if wanted >= n_complete:
             return n_complete
         for k in range(n_complete):
@@ -198,8 +188,8 @@ cdef class StumpNode:
             if self.view.columns[self.columns.feature[k]].n_values <= 2:
                 # Scaled each by itself, all columns have the same spread.
                 binary += self._sums[k] if self.is_class else 1.0
-        self.binary_share = binary / (spread if self.is_class else self.columns.n)
-        self.is_wide = self.is_class and self.columns.n > MANY_COLUMNS
+        self.kind = find_kind(self._policy, self.is_class, self.columns.n,
+                              binary / (spread if self.is_class else self.columns.n))
         self._find_scales(spread / self.columns.n)
         self.columns.stride = pad_width(self.columns.n)
         return True
@@ -240,7 +230,7 @@ cdef class StumpNode:
             self._weight += task.weight[self._rows[p]]
         self._hollow.add_rows(self._rows, self.n, task.weight, self._complete, n_complete)
         n_complete = self._hollow.keep_frequent(self._complete, n_complete, self.n,
-                                                max(<idx_t>HOLLOW_COLUMNS, 4 * self.n), kept,
+                                                count_hollow_columns(self._policy, self.n), kept,
                                                 rng)
         for k in range(n_complete):
             here = &self._hollow.sums[k]
@@ -254,7 +244,7 @@ cdef class StumpNode:
         """Bring the columns' variances to one unit, or leave them as they are."""
         cdef double unit
         cdef idx_t k
-        self._in_units = self._units.differ and (self._alone or bounded(rng, 2) == 1)
+        self._in_units = self._units.differ and (self._policy.alone or bounded(rng, 2) == 1)
         if self._in_units:
             for k in range(self.columns.n):
                 unit = self._unit[self.columns.feature[k]]
@@ -262,31 +252,16 @@ cdef class StumpNode:
 
     cdef void _find_scales(self, double mean) noexcept nogil:
         """What multiplies each column; `mean` is that of the columns' variances."""
-        cdef double length = 0.0, root
+        cdef double length = 0.0
         cdef double* factor = self._squares
         cdef idx_t k
         for k in range(self.columns.n):
-            if self.is_class:
-                root = sqrt(sqrt(self._sums[k] / mean + LEAST_SPREAD))
-                factor[k] = 1.0 / root if self.is_wide else root
-            else:
-                factor[k] = 1.0 / sqrt(self._sums[k])
+            factor[k] = scale_column(self._policy, &self.kind, self._sums[k], mean)
             length += self._sums[k] * factor[k] * factor[k]
         for k in range(self.columns.n):
             if self._in_units:
                 factor[k] /= self._unit[self.columns.feature[k]]
             self.columns.scale[k] = <float>(factor[k] / sqrt(length))
-
-    cdef bint is_cube(self) noexcept nogil:
-        return self.binary_share > 0.5
-
-    cdef double find_nu(self) noexcept nogil:
-        cdef double crowd = self.columns.n / 16.0
-        if not self.is_class or crowd <= 1.0 or self.is_cube():
-            return MAX_NU
-        if self.is_wide:
-            return MAX_NU / sqrt(crowd)
-        return max(MIN_NU, MAX_NU / (crowd * sqrt(crowd)))
 
     cdef void load(self, RandState* rng, idx_t batch_size) noexcept nogil:
         cdef const NodeTask* task = self._task

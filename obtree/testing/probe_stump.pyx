@@ -13,8 +13,10 @@ from obtree.data.fit cimport FitView, lend_fit
 from obtree.data.targets cimport Targets
 from obtree.splitter cimport stump as stumps
 from obtree.splitter.base cimport NodeTask
+from obtree.splitter.co2_policy cimport CO2Policy, DescentPlan, init_policy
+from obtree.splitter.co2_policy cimport find_nu as find_radius
 from obtree.splitter.stump cimport Batch, Stump, StumpLoss
-from obtree.splitter.stump_descent cimport JUDGED_ROWS, DescentPlan, StumpDescent, StumpStart
+from obtree.splitter.stump_descent cimport StumpDescent
 from obtree.splitter.stump_node cimport StumpNode, measure_units
 
 
@@ -163,7 +165,7 @@ cdef class StumpProbe:
         for k in range(self._n_columns):
             self._stump.w[k] = w[k]
         self._stump.bias = bias
-        stumps.fit_leaves(&self._stump, &self._batch, self._counts)
+        stumps.fit_leaves(&self._stump, &self._batch, 0.5, self._counts)
 
     def stretch(self, float factor):
         """Multiply the plane, not the leaves."""
@@ -215,7 +217,8 @@ def descend(Dataset dataset, bound, weight, *, idx_t column, double threshold,
     """
     cdef const w_t[::1] weights = np.ascontiguousarray(weight, dtype=np.float64)
     cdef row_t[::1] rows = np.arange(dataset.n_samples, dtype=np.int32)
-    cdef idx_t max_batch = min(dataset.n_samples, max(<idx_t>JUDGED_ROWS, batch_size))
+    cdef CO2Policy policy = _find_policy(dataset)
+    cdef idx_t max_batch = min(dataset.n_samples, max(policy.judged_rows, batch_size))
     cdef double[::1] trace = np.empty(10_000)
     cdef Workspace workspace = Workspace()
     cdef StumpNode node = StumpNode()
@@ -223,7 +226,6 @@ def descend(Dataset dataset, bound, weight, *, idx_t column, double threshold,
     cdef StumpDescent descent = StumpDescent()
     cdef Stump stump
     cdef NodeTask task
-    cdef StumpStart at
     cdef DescentPlan plan
     cdef RandState rng
     cdef Batch batch
@@ -231,10 +233,9 @@ def descend(Dataset dataset, bound, weight, *, idx_t column, double threshold,
     cdef FitView fit = lend_fit(&dataset.view, &targets.view, NULL, &stop, 1)
     cdef idx_t p, k
     seed_state(&rng, seed, 0)
-    node.bind(&dataset.view, &targets.view, measure_units(&fit), workspace, max_batch,
-              dataset.n_samples, dataset.n_features, False)
+    node.bind(&dataset.view, &targets.view, measure_units(&fit), workspace, max_batch, &policy)
     stumps.take_stump(&stump, workspace, node.max_stride, node.max_slots, max_batch)
-    descent.bind(workspace, node.max_stride, node.max_slots)
+    descent.bind(&policy, workspace, node.max_stride, node.max_slots)
     descent.trace = &trace[0]
     descent.max_trace = trace.shape[0]
     task.rows = &rows[0]
@@ -243,24 +244,24 @@ def descend(Dataset dataset, bound, weight, *, idx_t column, double threshold,
     if not node.measure(&task, <int32_t>column, &rng) or column >= node.columns.n:
         return None
     node.load(&rng, batch_size)
-    at.column = column
-    at.threshold = threshold
-    at.nu = nu
-    at.length = 0.8 * nu ** 0.5
-    at.shorten = True
+    plan.column = column
+    plan.threshold = threshold
+    plan.nu = nu
+    plan.length = policy.start_length * nu ** 0.5
+    plan.shorten = True
     plan.rate = rate
     plan.n_epochs = n_epochs
     plan.min_steps = min_steps
     plan.batch_size = batch_size
-    descent.start(&stump, node, &at)
-    before = _judge(&stump, node)
+    descent.start(&stump, node, &plan)
+    before = _judge(&stump, node, &policy)
     descent.run(&stump, node, &plan, <const volatile int*>&stop)
-    node.take_batch(0, min(node.n, <idx_t>JUDGED_ROWS), &batch)
+    node.take_batch(0, min(node.n, policy.judged_rows), &batch)
     n_slots = stump.first[stump.n_outputs]
     return {
         "accepted": np.array(trace[:descent.n_trace]),
         "before": before,
-        "after": _judge(&stump, node),
+        "after": _judge(&stump, node, &policy),
         "rows": np.array([[batch.x[p * node.columns.stride + k] for k in range(node.columns.n)]
                           for p in range(batch.n)]),
         "targets": np.array([batch.slot[p] if node.is_class else batch.y[p]
@@ -275,6 +276,7 @@ def find_nu(Dataset dataset, bound):
     """The radius that "auto" gives to a node of all rows and columns."""
     cdef w_t[::1] weights = np.ones(dataset.n_samples)
     cdef row_t[::1] rows = np.arange(dataset.n_samples, dtype=np.int32)
+    cdef CO2Policy policy = _find_policy(dataset)
     cdef StumpNode node = StumpNode()
     cdef Targets targets = bound.targets
     cdef Workspace workspace = Workspace()
@@ -284,18 +286,27 @@ def find_nu(Dataset dataset, bound):
     cdef FitView fit = lend_fit(&dataset.view, &targets.view, NULL, &stop, 1)
     seed_state(&rng, 0, 0)
     node.bind(&dataset.view, &targets.view, measure_units(&fit), workspace, dataset.n_samples,
-              dataset.n_samples, dataset.n_features, False)
+              &policy)
     task.rows = &rows[0]
     task.n = rows.shape[0]
     task.weight = &weights[0]
-    return node.find_nu() if node.measure(&task, 0, &rng) else None
+    return find_radius(&policy, &node.kind) if node.measure(&task, 0, &rng) else None
 
 
-cdef double _judge(Stump* stump, StumpNode node) noexcept:
+cdef CO2Policy _find_policy(Dataset dataset) noexcept:
+    """Look at all rows and columns."""
+    cdef CO2Policy policy
+    init_policy(&policy)
+    policy.max_rows = dataset.n_samples
+    policy.max_columns = dataset.n_features
+    return policy
+
+
+cdef double _judge(Stump* stump, StumpNode node, const CO2Policy* policy) noexcept:
     """The mean bound of the node's rows, as far as they are judged."""
     cdef StumpLoss sums
     cdef Batch batch
     sums.weight = sums.surrogate = sums.loss = 0.0
-    node.take_batch(0, min(node.n, <idx_t>JUDGED_ROWS), &batch)
+    node.take_batch(0, min(node.n, policy.judged_rows), &batch)
     stumps.judge_batch(stump, &batch, &sums)
     return sums.surrogate / sums.weight
