@@ -6,14 +6,13 @@ rows, since the random start decides which optimum is found and the planes of wi
 random half of the columns.
 
 Departures from the paper, whose numbers stand in ``co2_policy.pxd``. Each node is centred and
-scaled by itself (``stump_node.pyx``), so that one setting of radius and step serves all data, and
-features of different units are seen in their own and in a common one. The weights start as
+scaled by itself (``stump_node.pyx``), so that one setting of radius and step serves all data,
+and features of different units are seen in their own and in a common one. The weights start as
 long as leaves the rows on their worse side near enough to pull. The plane that the bound leads
-to is
-kept as it is in classification: its margin is what generalises, and neither choosing the
+to is kept as it is in classification: its margin is what generalises, and neither choosing the
 threshold anew nor preferring an axis split of larger gain on the training rows makes better
-forests. In regression the plane must gain at least what the axis split does. When one side
-is empty, the axis split is taken.
+forests. In regression the plane must gain at least what the axis split does. When one side is
+empty, the axis split is taken.
 """
 
 import numbers
