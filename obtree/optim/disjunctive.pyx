@@ -16,6 +16,7 @@ from obtree.core.memory cimport Workspace
 from obtree.core.random cimport RandState, seed_state, shuffle
 from obtree.core.types cimport idx_t, row_t
 from obtree.linear.adam cimport count_step, step_adam
+from obtree.linear.columns cimport pad_width
 from obtree.linear.pulls cimport Pulls, add_pull, begin_pulls, read_gradient, take_pulls
 from obtree.optim.base cimport Optimiser, Problem
 from obtree.optim.soft_walk cimport measure_loss, walk_backwards
@@ -32,7 +33,6 @@ from obtree.optim.normal_start import convert_tree, measure_columns
 from obtree.tree.normal_form import NormalForm
 
 cdef enum:
-    LANES = 8                     # rows of weights are padded to a multiple
     DESCENT_STREAM = 3
     STOP_ROWS = 256               # rows of the validation set between looks at the stop flag
 
@@ -169,7 +169,7 @@ cdef class Descent:
         self.view.n_roots = root.shape[0]
         self.view.n_classes = problem.n_classes
         self.view.n_features = problem.n_features
-        self.view.stride = (problem.n_features + 1 + LANES - 1) // LANES * LANES
+        self.view.stride = pad_width(problem.n_features + 1)
         self.view.complement = form.complement
         self.view.root = &root[0]
         self.view.left = &left[0] if n_units else NULL

@@ -62,6 +62,7 @@ cdef class JointDescent:
     cdef void fit_leaves(self, double pseudo_count) noexcept nogil
 
     cdef void _load_case(self, Case* case, idx_t row, const float* x) noexcept nogil
+    cdef node_t _find_home(self, Case* case, idx_t row, const float* x) noexcept nogil
     cdef void _pull(self, idx_t p, float factor) noexcept nogil
     cdef void _hit_leaf(self, node_t leaf, const Case* case, float weight) noexcept nogil
     cdef void _move_planes(self, const StepRule* rule) noexcept nogil

@@ -70,6 +70,11 @@ cdef class JointDescent:
         if case.y != NULL:
             case.y += row * self.tree.n_slots
 
+    cdef node_t _find_home(self, Case* case, idx_t row, const float* x) noexcept nogil:
+        """The leaf of a row; OUT case."""
+        self._load_case(case, row, x)
+        return find_leaf(self.tree, 0 if self.tree.n_splits > 0 else -1, case)
+
     cdef double step(self, const int32_t* rows, idx_t n, const StepRule* rule) noexcept nogil:
         cdef Answer* answer = &self._answer
         cdef Case case
@@ -170,8 +175,7 @@ cdef class JointDescent:
             n_here = min(<idx_t>BLOCK, end - start)
             self.rows.fetch(NULL, start, n_here, self._x)
             for p in range(n_here):
-                self._load_case(&case, start + p, self._x + p * self.tree.stride)
-                home = find_leaf(self.tree, 0 if self.tree.n_splits > 0 else -1, &case)
+                home = self._find_home(&case, start + p, self._x + p * self.tree.stride)
                 if leaf != NULL:
                     leaf[p] = home
                 counts = self.counts + home * (n + 1)
@@ -195,8 +199,7 @@ cdef class JointDescent:
             n_here = min(<idx_t>BLOCK, end - start)
             self.rows.fetch(NULL, start, n_here, self._x)
             for p in range(n_here):
-                self._load_case(&case, start + p, self._x + p * self.tree.stride)
-                home = find_leaf(self.tree, 0 if self.tree.n_splits > 0 else -1, &case)
+                home = self._find_home(&case, start + p, self._x + p * self.tree.stride)
                 total += self.targets.weight[start + p] * loss_at(self.tree, home, &case)
             start += n_here
         return total

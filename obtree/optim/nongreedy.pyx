@@ -241,14 +241,12 @@ cdef class NonGreedyOptimiser(Optimiser):
             descent.fit_leaves(PSEUDO_COUNT / self._mean_weight)
             renew_leaves(&self._tree)
             loss = descent.judge_counted() if self._tree.is_class else descent.judge(0, n)
-        loss /= n
-        return loss
+        return loss / n
 
     cdef double _judge_validation(self) noexcept:
-        cdef idx_t start = self.problem.n_train, end = self.problem.n_rows
         cdef double loss
         with nogil:
-            loss = self._descent.judge(start, end)
+            loss = self._descent.judge(self.problem.n_train, self.problem.n_rows)
         return loss
 
     cdef object _load_tree(self, object tree, EditableTree editable, Workspace workspace):

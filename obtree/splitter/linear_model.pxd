@@ -32,6 +32,7 @@ cdef class LinearModel:
     cdef bint fit(self, const NodeTask* task, const feature_t* feature,
                   idx_t n_terms) noexcept nogil
 
+    cdef idx_t _read_rows(self, const NodeTask* task, idx_t start) noexcept nogil
     cdef void _measure_scatter(self, const NodeTask* task) noexcept nogil
     cdef void _subtract_groups(self, const NodeTask* task) noexcept nogil
     cdef bint _solve(self, double ridge, double weight) noexcept nogil

@@ -73,6 +73,13 @@ cdef class LinearModel:
             self.coefficient[a] = self.step[a]
         return True
 
+    cdef idx_t _read_rows(self, const NodeTask* task, idx_t start) noexcept nogil:
+        """Copy rows of the node, from `start` on, into the block; how many."""
+        cdef idx_t n_here = min(<idx_t>BLOCK, task.n - start)
+        copy_rows(self.view, task.rows + start, n_here, self.feature, self.scatter.n_terms,
+                  self.block)
+        return n_here
+
     cdef void _measure_scatter(self, const NodeTask* task) noexcept nogil:
         """Sums over the node's rows, about their mean."""
         cdef Scatter* s = &self.scatter
@@ -85,8 +92,7 @@ cdef class LinearModel:
         clear_scatter(s)
         start = 0
         while start < task.n:
-            n_here = min(<idx_t>BLOCK, task.n - start)
-            copy_rows(self.view, task.rows + start, n_here, self.feature, s.n_terms, self.block)
+            n_here = self._read_rows(task, start)
             for p in range(n_here):
                 w = task.weight[task.rows[start + p]]
                 wt = w * self.target.value[start + p]
@@ -109,8 +115,7 @@ cdef class LinearModel:
             self.group_mean[g] = 0.0
         start = 0
         while start < task.n:
-            n_here = min(<idx_t>BLOCK, task.n - start)
-            copy_rows(self.view, task.rows + start, n_here, self.feature, n_terms, self.block)
+            n_here = self._read_rows(task, start)
             for p in range(n_here):
                 w = task.weight[task.rows[start + p]]
                 g = self.target.group[start + p]
@@ -198,8 +203,7 @@ cdef class LinearModel:
             self.slope[a] = self.coefficient[a] / self.scale[a]
         start = 0
         while start < task.n:
-            n_here = min(<idx_t>BLOCK, task.n - start)
-            copy_rows(self.view, task.rows + start, n_here, self.feature, s.n_terms, self.block)
+            n_here = self._read_rows(task, start)
             for p in range(n_here):
                 w = task.weight[task.rows[start + p]]
                 high = self.target.group[start + p] == 1
