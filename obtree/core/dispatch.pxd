@@ -45,12 +45,9 @@ cdef extern from "simd/kernels.h":
 
     ctypedef struct Kernels "obtree_kernels":
         const char* name
-        void (*gather_codes)(const void* codes, int32_t width, const int32_t* rows,
-                             Py_ssize_t n, uint32_t* out, uint32_t* low,
-                             uint32_t* high) noexcept nogil
-        void (*gather_strided)(const void* codes, int32_t width, Py_ssize_t stride,
-                               const int32_t* rows, Py_ssize_t n, uint32_t* out,
-                               uint32_t* low, uint32_t* high) noexcept nogil
+        void (*gather_codes)(const void* codes, int32_t width, Py_ssize_t stride,
+                             const int32_t* rows, Py_ssize_t n, uint32_t* out,
+                             uint32_t* low, uint32_t* high) noexcept nogil
         Py_ssize_t (*gather_above)(const void* codes, int32_t width, Py_ssize_t stride,
                                    const int32_t* rows, Py_ssize_t n, uint64_t* words,
                                    uint32_t* bits) noexcept nogil

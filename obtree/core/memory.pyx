@@ -37,6 +37,7 @@ cdef extern from *:
 
 cdef enum:
     LARGE_BYTES = 4194304     # below, a block has no room for two such pages
+    PART_BYTES = 4096         # from which a part is a block of its own
 
 
 cdef size_t _checked_size(size_t n_items, size_t item_size) noexcept nogil:
@@ -72,6 +73,8 @@ cdef class Workspace:
         self._capacity = 0
         self._shared = NULL
         self._shared_bytes = 0
+        self._part = NULL
+        self._part_bytes = 0
         self.n_bytes = 0
 
     def __dealloc__(self):
@@ -105,3 +108,18 @@ cdef class Workspace:
             self._shared = self.take(n_items, item_size)
             self._shared_bytes = n_items * item_size
         return self._shared
+
+    cdef void* take_part(self, size_t n_items, size_t item_size) except NULL:
+        """As `take`, for what there may be a million of: small parts share a few blocks."""
+        cdef size_t n_bytes
+        cdef void* part
+        if item_size == 0 or n_items >= PART_BYTES // item_size:
+            return self.take(n_items, item_size)
+        n_bytes = (n_items * item_size + 7) // 8 * 8
+        if n_bytes > self._part_bytes or self._part == NULL:
+            self._part = <char*>self.take(64 * PART_BYTES, 1)
+            self._part_bytes = 64 * PART_BYTES
+        part = self._part
+        self._part += n_bytes
+        self._part_bytes -= n_bytes
+        return part

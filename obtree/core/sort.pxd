@@ -3,10 +3,26 @@
 # Equal keys stand in the order of their positions, always: two exact sorters with
 # different tie orders would grow different trees.
 
-from libc.stdint cimport uint32_t, uint64_t
+from libc.stdint cimport int32_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
 from obtree.core.types cimport idx_t
+
+ctypedef fused sorted_t:
+    int32_t
+    float
+
+
+cdef inline idx_t lower_bound(const sorted_t* items, idx_t n, sorted_t item) noexcept nogil:
+    """How many of n ascending items are smaller than `item`."""
+    cdef idx_t start = 0, middle
+    while start < n:
+        middle = (start + n) // 2
+        if items[middle] < item:
+            start = middle + 1
+        else:
+            n = middle
+    return start
 
 
 cdef inline uint32_t word_key(uint64_t word) noexcept nogil:

@@ -13,13 +13,13 @@
 # none per sample.
 
 from libc.math cimport fabs
-from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.string cimport memcpy
+from libc.stdint cimport uint32_t, uint64_t
 
 from obtree.core.memory cimport Workspace
 from obtree.core.types cimport idx_t, row_t, w_t, y_t
 from obtree.data.dataset cimport DataView
 from obtree.data.fit cimport FitView
+from obtree.data.read cimport RankColumn
 from obtree.data.targets cimport TargetView
 
 
@@ -41,19 +41,6 @@ cdef struct Cut:
     double score              # larger is better; comparable within one node only
     uint32_t low_key          # the two neighbouring keys between which the cut lies
     uint32_t high_key
-
-
-cdef struct RankColumn:
-    # Ranks of the current node's rows, where they lie: the rank of row p is found at
-    # rows[p] * stride bytes from codes, at rows[p] bytes when stride is 0, or is the 32-bit
-    # codes[p] when rows is NULL.
-    const void* codes
-    int32_t width             # bytes of a rank: 1, 2 or 4
-    idx_t stride
-    const row_t* rows
-    uint32_t low              # no rank is smaller
-    # Set by count_pair: the ranks stand in bins already, from this bin on; -1 otherwise.
-    idx_t first_bin
 
 
 cdef struct FlipBase:
@@ -151,21 +138,6 @@ cdef inline double find_largest(const y_t* y, idx_t n_outputs, idx_t output, con
     for p in range(n):
         largest = max(largest, fabs(y[rows[p] * n_outputs + output]))
     return largest
-
-
-cdef inline idx_t rank_key(const RankColumn* column, idx_t p) noexcept nogil:
-    """Rank of the node's row p, counted from `low`."""
-    cdef const char* at = <const char*>column.codes
-    cdef uint16_t pair
-    if column.rows == NULL:
-        return (<const uint32_t*>at)[p] - column.low
-    at += column.rows[p] * column.stride if column.stride else column.rows[p]
-    if column.width == 1:
-        return (<const uint8_t*>at)[0] - column.low
-    if column.width == 2:
-        memcpy(&pair, at, sizeof(pair))      # may stand at an odd address
-        return pair - column.low
-    return (<const uint32_t*>at)[0] - column.low
 
 
 cdef inline bint is_allowed(const ScanLimits* limits, idx_t n_left, idx_t n_right,

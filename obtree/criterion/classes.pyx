@@ -18,11 +18,11 @@ from obtree.criterion.base cimport (
     NodeStats,
     RankColumn,
     ScanLimits,
-    rank_key,
 )
 from obtree.criterion.class_sums cimport ClassNode, row_slot, row_weight
 from obtree.criterion.sweep cimport PACKED_CLASS_BITS
 from obtree.data.dataset cimport DataView
+from obtree.data.read cimport rank_key
 from obtree.data.targets cimport TargetView
 
 

@@ -18,9 +18,9 @@ from obtree.criterion.base cimport (
     RankColumn,
     ScanLimits,
     find_largest,
-    rank_key,
 )
 from obtree.data.dataset cimport DataView
+from obtree.data.read cimport rank_key
 from obtree.data.targets cimport TargetView
 
 cdef enum:

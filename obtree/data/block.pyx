@@ -10,7 +10,7 @@ Sparse data have nothing to copy: there a node tells where its rows stand, so th
 of a column find them.
 """
 
-from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.string cimport memset
 
 from obtree.core.dispatch cimport kernels
@@ -18,6 +18,7 @@ from obtree.core.memory cimport Workspace
 from obtree.core.sort cimport make_word
 from obtree.core.types cimport feature_t, idx_t, row_t
 from obtree.data.dataset cimport DataView
+from obtree.data.read cimport RowEntries, view_entries
 
 cdef enum:
     BLOCK_BYTES = 1572864     # more than a second-level cache, much less than a third
@@ -74,7 +75,7 @@ cdef class RankBlock:
         cdef idx_t p, n_entries = 0
         for p in range(n):
             self.view.place[rows[p]] = <row_t>p
-            n_entries += self._data.entry_start[rows[p] + 1] - self._data.entry_start[rows[p]]
+            n_entries += view_entries(self._data, rows[p]).n
         self.view.touched = NULL
         if n_entries > FEW_ENTRIES:
             return
@@ -91,12 +92,13 @@ cdef class RankBlock:
         cdef uint32_t* next_ = self.view.word_start + 1
         cdef uint32_t* slot = self.view.slot
         cdef uint32_t n_slots = 0, total = 0, count, k
-        cdef idx_t p
+        cdef RowEntries entries
+        cdef idx_t p, e
         cdef feature_t j
-        cdef int64_t e
         for p in range(n):
-            for e in range(data.entry_start[rows[p]], data.entry_start[rows[p] + 1]):
-                j = data.entry_feature[e]
+            entries = view_entries(data, rows[p])
+            for e in range(entries.n):
+                j = entries.feature[e]
                 if self._touched[j] != self.view.node:
                     self._touched[j] = self.view.node
                     slot[j] = n_slots
@@ -110,9 +112,10 @@ cdef class RankBlock:
             total += count
         self.view.word_start[0] = 0
         for p in range(n):
-            for e in range(data.entry_start[rows[p]], data.entry_start[rows[p] + 1]):
-                k = slot[data.entry_feature[e]]
-                self.view.words[next_[k]] = make_word(data.entry_code[e], p)
+            entries = view_entries(data, rows[p])
+            for e in range(entries.n):
+                k = slot[entries.feature[e]]
+                self.view.words[next_[k]] = make_word(entries.code[e], p)
                 next_[k] += 1
 
     cdef void open_node(self, const row_t* rows, idx_t start, idx_t end) noexcept nogil:

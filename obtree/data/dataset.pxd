@@ -1,10 +1,11 @@
 # X as the trees see it: every column encoded once as ranks of its distinct values.
+#
+# Nobody but the functions of read.pxd needs to know what stands where in a view.
 
-from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
 from obtree.core.memory cimport Workspace
 from obtree.core.types cimport X_t, feature_t, idx_t, row_t
-from obtree.data.encode cimport Encoding
 
 
 cdef struct ColumnView:
@@ -18,7 +19,7 @@ cdef struct ColumnView:
     idx_t n_above             # dense only: how many rows have a rank above 0
     const X_t* values         # n_values, ascending; NULL when they are read from X
     const row_t* rows         # sparse only, ascending; NULL when dense
-    idx_t n_stored
+    idx_t n_stored            # ranks: n_samples when dense
     uint32_t zero_code
     idx_t row_offset          # where the column stands in a row of DataView.row_codes
 
@@ -47,7 +48,7 @@ cdef struct DataView:
     const feature_t* entry_feature
     const uint32_t* entry_code    # ranks
     const X_t* entry_x        # and values, NaN when missing
-    bint is_hollow            # nearly all cells of many columns are zero, see entries.pyx
+    bint is_hollow            # nearly all cells of many columns are zero, see by_row.pyx
     # Scratch of a worker, NULL where there is none. Row r is number place[r] of the open node,
     # if it is one of its rows.
     row_t* place              # (n_samples)
@@ -67,54 +68,12 @@ cdef class Dataset:
     cdef ColumnView* _columns
     cdef Workspace _memory
     cdef object _X            # keeps view.X alive
-    cdef char* _part          # what is left of the block that small columns share
-    cdef size_t _part_bytes
     cdef readonly bint is_sparse
     # Of whoever encodes away from the main thread: becomes non-zero to end soon, the encoding
     # being of no use then. NULL: there is none.
     cdef const volatile int* _stop
 
-    cdef int _lay_rows(self, void* job, int n_threads) except -1
+    cdef int _open(self, idx_t n_samples, idx_t n_features) except -1
+    cdef int _keep_rows(self, object X) except -1
+    cdef int _keep_bytes(self, object X) except -1
     cdef bint _every_column_has_values(self) noexcept
-    cdef int _reserve(self, idx_t j, idx_t n, Encoding encoding, const X_t* values) except -1
-
-
-cdef inline uint32_t stored_code(const ColumnView* column, idx_t k) noexcept nogil:
-    """Rank number k of a column: of row k (dense) or of entry k (sparse)."""
-    if column.width == 1:
-        return (<const uint8_t*>column.codes)[k]
-    if column.width == 2:
-        return (<const uint16_t*>column.codes)[k]
-    return (<const uint32_t*>column.codes)[k]
-
-
-cdef inline const row_t* find_places(const DataView* view, const row_t* rows) noexcept nogil:
-    """Where the rows of a node of up to row_limit rows stand in row_codes."""
-    return rows if view.row_places == NULL else view.row_places
-
-
-cdef inline bint is_known_constant(const DataView* view, idx_t j) noexcept nogil:
-    """Whether a dense column is known to have rank 0 in all rows of the open node."""
-    cdef const ColumnView* column = &view.columns[j]
-    if view.row_bits == NULL:
-        return False
-    if column.width == 2 and view.row_bits[column.row_offset + 1]:
-        return False
-    return view.row_bits[column.row_offset] == 0
-
-
-# IN rows (n), ascending; OUT ranks (n), the smallest and the largest of them.
-cdef void gather_codes(const DataView* view, idx_t j, const row_t* rows, idx_t n,
-                       uint32_t* out, uint32_t* low, uint32_t* high) noexcept nogil
-
-# The same for a dense column's rows whose rank is not zero only: OUT words (room for n)
-# rank << 32 | place among `rows`, in order, and all bits of their ranks. Returns how many.
-cdef idx_t gather_above(const DataView* view, idx_t j, const row_t* rows, idx_t n,
-                        uint64_t* words, uint32_t* bits) noexcept nogil
-
-# The value that rank `code` of column j stands for. `rows` (n) must contain a row with it.
-cdef X_t find_value(const DataView* view, idx_t j, uint32_t code,
-                    const row_t* rows, idx_t n) noexcept nogil
-
-# X[row, j], NaN when missing.
-cdef X_t read_value(const DataView* view, row_t row, idx_t j) noexcept nogil

@@ -39,5 +39,5 @@ cdef Encoding rank_bytes(const uint8_t* column, idx_t n, uint8_t* rank_of,
                          X_t* values) noexcept nogil
 
 # OUT codes (n) = rank_of[column]; returns how many are above zero.
-cdef idx_t encode_bytes(const uint8_t* column, idx_t n, const uint8_t* rank_of,
-                        uint8_t* codes) noexcept nogil
+cdef idx_t map_bytes(const uint8_t* column, idx_t n, const uint8_t* rank_of,
+                     uint8_t* codes) noexcept nogil

@@ -146,8 +146,8 @@ cdef Encoding rank_bytes(const uint8_t* column, idx_t n, uint8_t* rank_of,
     return result
 
 
-cdef idx_t encode_bytes(const uint8_t* column, idx_t n, const uint8_t* rank_of,
-                        uint8_t* codes) noexcept nogil:
+cdef idx_t map_bytes(const uint8_t* column, idx_t n, const uint8_t* rank_of,
+                     uint8_t* codes) noexcept nogil:
     cdef idx_t p, n_above = 0
     for p in range(n):
         codes[p] = rank_of[column[p]]

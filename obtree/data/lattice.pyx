@@ -16,6 +16,7 @@ from obtree.core.memory cimport Workspace
 from obtree.core.types cimport idx_t, row_t
 from obtree.data.dataset cimport ColumnView, DataView
 from obtree.data.hyperplane cimport Hyperplane
+from obtree.data.read cimport RankColumn, has_byte_ranks, view_ranks
 
 cdef enum:
     MAX_TERMS = 15            # more are summed in another order
@@ -51,10 +52,11 @@ cdef class Lattice:
         cdef int32_t factor[MAX_TERMS]
         cdef int exponent[MAX_TERMS]
         cdef int smallest = 0
-        cdef bint by_rows = n <= view.row_limit, ranks = True
+        cdef RankColumn at
+        cdef bint ranks = True
         cdef idx_t k, j, span, total = 0, offset = 0
         cdef double base = 0.0
-        if plane.n_terms > MAX_TERMS:
+        if not 0 < plane.n_terms <= MAX_TERMS:
             return False
         for k in range(plane.n_terms):
             j = plane.feature[k]
@@ -67,9 +69,8 @@ cdef class Lattice:
                 return False
             column = &view.columns[plane.feature[k]]
             table[k] = self.table[plane.feature[k]]
-            codes[k] = <const uint8_t*>column.codes
-            if by_rows:
-                codes[k] = view.row_codes + column.row_offset
+            view_ranks(view, plane.feature[k], rows, n, True, &at)
+            codes[k] = <const uint8_t*>at.codes
             span = table[k][column.n_values - 1]
             # Ascending whole numbers from 0 without a gap: each rank stands for itself.
             ranks &= span == <idx_t>column.n_values - 1
@@ -85,9 +86,9 @@ cdef class Lattice:
                 offset += span
         if total > MAX_KEY:
             return False
-        kernels().add_tables(codes, view.row_bytes if by_rows else 1,
-                             NULL if ranks else table, factor, plane.n_terms,
-                             <int32_t>offset, rows, n, keys, &found.low, &found.high)
+        # All ranks are bytes: they lie in one and the same way.
+        kernels().add_tables(codes, at.stride, NULL if ranks else table, factor, plane.n_terms,
+                             <int32_t>offset, at.rows, n, keys, &found.low, &found.high)
         found.base = base
         found.unit = ldexp(1.0, smallest)
         return True
@@ -110,7 +111,7 @@ cdef bint find_unit(const ColumnView* column, int* exponent) noexcept nogil:
     cdef int32_t digits
     cdef double value
     cdef idx_t k
-    if column.rows != NULL or column.width != 1 or column.values == NULL or column.has_missing:
+    if not has_byte_ranks(column):
         return False
     for k in range(column.n_values):
         value = column.values[k]

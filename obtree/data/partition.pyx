@@ -16,10 +16,11 @@ from libc.string cimport memcpy
 from obtree.core.dispatch cimport kernels
 from obtree.core.memory cimport Workspace
 from obtree.core.types cimport idx_t, row_t, w_t
-from obtree.data.dataset cimport ColumnView, DataView, find_places, gather_codes
+from obtree.data.dataset cimport ColumnView, DataView
 from obtree.data.hyperplane cimport Hyperplane, goes_left
 from obtree.data.missing cimport rank_goes_to_left
 from obtree.data.project cimport project_rows
+from obtree.data.read cimport RankColumn, column_lacks_value, gather_codes, view_ranks
 
 cdef enum:
     BLOCK = 1024              # rows projected before any of them moves
@@ -64,23 +65,20 @@ cdef class SampleIndex:
         up to rank_cut go left: the same rows as by value, without reading X.
         """
         cdef const ColumnView* column
+        cdef RankColumn ranks
         cdef row_t* rows = self.rows + start
         cdef idx_t n = end - start
-        cdef uint32_t low, high, missing
+        cdef uint32_t low, high
         if rank_cut < 0:
             return start + self._split_by_plane(plane, rows, n)
         column = &self.view.columns[plane.feature[0]]
-        missing = column.n_values
         if column.rows == NULL and not (column.has_missing and plane.missing_left):
-            if n <= self.view.row_limit:
-                return start + kernels().split_rows(
-                    self.view.row_codes + column.row_offset, column.width, self.view.row_bytes,
-                    <uint32_t>rank_cut, find_places(self.view, rows), rows, n, self._spare,
-                )
-            return start + kernels().split_rows(column.codes, column.width, column.width,
-                                                <uint32_t>rank_cut, rows, rows, n, self._spare)
+            view_ranks(self.view, plane.feature[0], rows, n, True, &ranks)
+            return start + kernels().split_rows(ranks.codes, ranks.width, ranks.stride,
+                                                <uint32_t>rank_cut, ranks.rows, rows, n,
+                                                self._spare)
         gather_codes(self.view, plane.feature[0], rows, n, self._codes, &low, &high)
-        return start + self._split_by_code(<uint32_t>rank_cut, missing,
+        return start + self._split_by_code(<uint32_t>rank_cut, column.n_values,
                                            plane.missing_left, rows, n)
 
     cdef bint lacks_value(self, const Hyperplane* plane, idx_t start, idx_t end) noexcept nogil:
@@ -95,11 +93,7 @@ cdef class SampleIndex:
         return False
 
     cdef bint _column_lacks_value(self, idx_t j, idx_t start, idx_t end) noexcept nogil:
-        cdef uint32_t low, high
-        if not self.view.columns[j].has_missing:
-            return False
-        gather_codes(self.view, j, self.rows + start, end - start, self._codes, &low, &high)
-        return high == self.view.columns[j].n_values
+        return column_lacks_value(self.view, j, self.rows + start, end - start, self._codes)
 
     cdef idx_t _split_by_code(self, uint32_t cut, uint32_t missing, bint missing_left,
                               row_t* rows, idx_t n) noexcept nogil:

@@ -56,3 +56,5 @@ cdef class GroupRotation:
     cdef void _measure_group(self, const RotationRows* given, const feature_t* member,
                              idx_t m) noexcept nogil
     cdef void _turn_group(self, const feature_t* member, idx_t m) noexcept nogil
+    cdef void _apply_group(self, const row_t* rows, idx_t n, idx_t first,
+                           X_t* out) noexcept nogil

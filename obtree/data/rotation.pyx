@@ -14,10 +14,10 @@ from obtree.core.jacobi cimport find_eigenvectors
 from obtree.core.memory cimport Workspace
 from obtree.core.random cimport RandState, next_word, shuffle
 from obtree.core.rounding cimport round_to_single
-from obtree.core.types cimport X_t, feature_t, idx_t
+from obtree.core.types cimport X_t, feature_t, idx_t, row_t
 from obtree.data.dataset cimport DataView
 from obtree.data.hyperplane cimport Hyperplane
-from obtree.data.node_rows cimport copy_rows
+from obtree.data.read cimport read_rows
 from obtree.data.scatter cimport (
     Scatter,
     add_row,
@@ -118,14 +118,14 @@ cdef class GroupRotation:
         cdef idx_t first, p, n_here, k
         cdef bint by_class = m > 1 and given.classes != NULL
         s.n_terms = m
-        copy_rows(self.view, given.rows, 1, member, m, self.block)
+        read_rows(self.view, given.rows, 1, member, m, self.block)
         for k in range(m):
             s.origin[k] = self.block[k]
         clear_scatter(s)
         first = 0
         while first < given.n and not self.stop[0]:
             n_here = min(<idx_t>BLOCK, given.n - first)
-            copy_rows(self.view, given.rows + first, n_here, member, m, self.block)
+            read_rows(self.view, given.rows + first, n_here, member, m, self.block)
             for p in range(n_here):
                 if not by_class or self.chosen[given.classes[given.rows[first + p]]]:
                     add_row(s, self.block + p * m, given.weight[given.rows[first + p]], NULL)
@@ -150,27 +150,36 @@ cdef class GroupRotation:
                 )
 
     cdef void apply(self, X_t* out) noexcept nogil:
-        cdef idx_t n_features = self.view.n_features
-        cdef const X_t* row
+        cdef idx_t n_features = self.view.n_features, n_here, first, i = 0, p
+        cdef row_t rows[BLOCK]
+        while i < self.view.n_samples and not self.stop[0]:
+            n_here = min(<idx_t>BLOCK, self.view.n_samples - i)
+            for p in range(n_here):
+                rows[p] = <row_t>(i + p)
+            first = 0
+            while first < n_features:
+                self._apply_group(rows, n_here, first, out + i * n_features)
+                first += self.length[self.member[first]]
+            i += BLOCK
+
+    cdef void _apply_group(self, const row_t* rows, idx_t n, idx_t first,
+                           X_t* out) noexcept nogil:
+        """Write the columns of the group that begins at member `first`, for BLOCK rows at most."""
+        cdef const feature_t* member = self.member + first
+        cdef idx_t n_features = self.view.n_features, m = self.length[member[0]], p, a, k
         cdef const double* axis
-        cdef const feature_t* member
         cdef double total
-        cdef idx_t i, j, k
-        for i in range(self.view.n_samples):
-            if i % BLOCK == 0 and self.stop[0]:
-                return
-            row = self.view.X + i * self.view.row_stride
-            for j in range(n_features):
-                if self.length[j] == 1:
-                    out[i * n_features + j] = row[j * self.view.col_stride]
-                    continue
-                axis = self.axis + j * self.group_size
-                member = self.member + self.start[j]
+        read_rows(self.view, rows, n, member, m, self.block)
+        for p in range(n):
+            if m == 1:
+                out[p * n_features + member[0]] = self.block[p]
+                continue
+            for a in range(m):
+                axis = self.axis + member[a] * self.group_size
                 total = 0.0
-                for k in range(self.length[j]):
-                    total += axis[k] * (<double>row[member[k] * self.view.col_stride]
-                                        - self.mean[member[k]])
-                out[i * n_features + j] = <X_t>total
+                for k in range(m):
+                    total += axis[k] * (<double>self.block[p * m + k] - self.mean[member[k]])
+                out[p * n_features + member[a]] = <X_t>total
 
     cdef void compose(self, Hyperplane* plane) noexcept nogil:
         cdef idx_t n_features = self.view.n_features

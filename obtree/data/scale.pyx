@@ -17,11 +17,13 @@ from libc.string cimport memset
 
 from obtree.core.memory cimport Workspace
 from obtree.core.team cimport check_signals
-from obtree.core.types cimport X_t, idx_t, w_t
-from obtree.data.dataset cimport ColumnView, DataView, Dataset, stored_code
+from obtree.core.types cimport X_t, idx_t, row_t, w_t
+from obtree.data.dataset cimport ColumnView, DataView, Dataset
+from obtree.data.read cimport find_value, read_column, stored_code, stored_row
 
 cdef enum:
     BLOCK_CELLS = 1 << 24     # of X that are ranked at a time
+    BLOCK = 256               # rows that stay in the cache while all columns are read
 
 cdef double UNIT_DISTANCE = 0.15  # of shares of the spread, beyond which units differ
 
@@ -81,7 +83,8 @@ cdef double measure_column(const DataView* view, idx_t j, const w_t* weight,
     if present != NULL:
         low = find_present(present, 0, 1, skipped)
         high = find_present(present, view.columns[j].n_values - 1, -1, skipped)
-    return value_of_rank(view, j, high) - value_of_rank(view, j, low)
+    return (<double>find_value(view, j, high, NULL, view.n_samples)
+            - <double>find_value(view, j, low, NULL, view.n_samples))
 
 
 cdef uint32_t mark_present(const DataView* view, idx_t j, const w_t* weight,
@@ -91,17 +94,12 @@ cdef uint32_t mark_present(const DataView* view, idx_t j, const w_t* weight,
     cdef idx_t i, n_implied = n_weighted
     cdef uint32_t n_present = 0
     memset(present, 0, column.n_values + 1)
-    if column.rows == NULL:
-        for i in range(view.n_samples):
-            if weight[i] > 0.0:
-                present[stored_code(column, i)] = 1
-    else:
-        for i in range(column.n_stored):
-            if weight[column.rows[i]] > 0.0:
-                present[stored_code(column, i)] = 1
-                n_implied -= 1
-        if n_implied > 0:
-            present[column.zero_code] = 1
+    for i in range(column.n_stored):
+        if weight[stored_row(column, i)] > 0.0:
+            present[stored_code(column, i)] = 1
+            n_implied -= 1
+    if n_implied > 0:
+        present[column.zero_code] = 1
     for i in range(column.n_values):
         n_present += present[i]
     return n_present
@@ -118,17 +116,6 @@ cdef uint32_t find_present(const uint8_t* present, uint32_t start, int step,
     return rank
 
 
-cdef double value_of_rank(const DataView* view, idx_t j, uint32_t rank) noexcept nogil:
-    """The distinct value of this rank; some row of the data has it."""
-    cdef const ColumnView* column = &view.columns[j]
-    cdef idx_t i = 0
-    if column.values != NULL:
-        return column.values[rank]
-    while stored_code(column, i) != rank:
-        i += 1
-    return view.X[i * view.row_stride + j * view.col_stride]
-
-
 cdef struct Moments:
     double weight
     double origin             # a value of the feature, near which the others are
@@ -140,18 +127,20 @@ cdef int measure_variances(const DataView* view, const w_t* weight, const volati
                            double* variance, Workspace workspace) except -1:
     cdef Moments* moments = <Moments*>workspace.take(view.n_features, sizeof(Moments))
     cdef double mean, total = 0.0
-    cdef idx_t i, j
+    cdef idx_t i = 0, j
     memset(moments, 0, view.n_features * sizeof(Moments))
     with nogil:
-        if view.X != NULL:
-            add_rows(view, weight, stop, moments)
+        if view.n_features > 0 and view.columns[0].rows == NULL:
+            while i < view.n_samples and not stop[0]:
+                add_rows(view, weight, i, min(<idx_t>BLOCK, view.n_samples - i), moments)
+                i += BLOCK
         else:
             for i in range(view.n_samples):
                 total += 1.0 if weight == NULL else weight[i]
             for j in range(view.n_features):
                 if stop[0]:
                     break
-                add_column(view, j, weight, total, &moments[j])
+                add_sparse(&view.columns[j], weight, total, &moments[j])
     for j in range(view.n_features):
         variance[j] = 0.0
         if moments[j].weight > 0.0:
@@ -169,40 +158,37 @@ cdef inline void add_value(Moments* moments, double value, double weight) noexce
     moments.square += weight * value * value
 
 
-cdef void add_rows(const DataView* view, const w_t* weight, const volatile int* stop,
+cdef void add_rows(const DataView* view, const w_t* weight, idx_t start, idx_t n,
                    Moments* moments) noexcept nogil:
-    """All features of a dense table at once, in the order of its rows."""
-    cdef idx_t i, j
+    """All features of n dense rows, BLOCK at most, from `start` on."""
+    cdef row_t rows[BLOCK]
+    cdef X_t values[BLOCK]
     cdef double here = 1.0
-    cdef X_t value
-    for i in range(view.n_samples):
-        if stop[0]:
-            return
-        if weight != NULL:
-            here = weight[i]
-        if here == 0.0:
-            continue
-        for j in range(view.n_features):
-            value = view.X[i * view.row_stride + j * view.col_stride]
-            if value == value:
-                add_value(&moments[j], value, here)
+    cdef idx_t j, p
+    for p in range(n):
+        rows[p] = <row_t>(start + p)
+    for j in range(view.n_features):
+        read_column(view, j, rows, n, values)
+        for p in range(n):
+            if weight != NULL:
+                here = weight[start + p]
+            if here > 0.0 and values[p] == values[p]:
+                add_value(&moments[j], values[p], here)
 
 
-cdef void add_column(const DataView* view, idx_t j, const w_t* weight, double total,
+cdef void add_sparse(const ColumnView* column, const w_t* weight, double total,
                      Moments* moments) noexcept nogil:
-    """A feature whose ranks are all that is kept; `total` is what all rows weigh."""
-    cdef const ColumnView* column = &view.columns[j]
-    cdef idx_t k, n = view.n_samples if column.rows == NULL else column.n_stored
+    """A sparse feature; `total` is what all rows weigh."""
     cdef uint32_t code
-    cdef double here = 1.0, implied = 0.0 if column.rows == NULL else total
-    for k in range(n):
+    cdef double here = 1.0, implied = total
+    cdef idx_t k
+    for k in range(column.n_stored):
         if weight != NULL:
-            here = weight[k if column.rows == NULL else column.rows[k]]
-        if column.rows != NULL:
-            implied -= here
+            here = weight[stored_row(column, k)]
+        implied -= here
         code = stored_code(column, k)
         if here > 0.0 and code < column.n_values:
-            add_value(moments, value_of_rank(view, j, code), here)
+            add_value(moments, column.values[code], here)
     if implied > 0.0:
         add_value(moments, 0.0, implied)
 

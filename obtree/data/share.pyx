@@ -6,13 +6,13 @@ of its values there, and feature importances are shared in that proportion.
 """
 
 from libc.float cimport DBL_MAX
-from libc.math cimport NAN, fabs, sqrt
-from libc.stdint cimport int64_t, uint8_t, uint32_t
+from libc.math cimport fabs, sqrt
 
-from obtree.core.types cimport feature_t, idx_t, row_t, w_t
-from obtree.data.dataset cimport ColumnView, DataView, read_value, stored_code
-from obtree.data.entries cimport clear_terms, mark_terms
+from obtree.core.sort cimport lower_bound
+from obtree.core.types cimport X_t, feature_t, idx_t, row_t, w_t
+from obtree.data.dataset cimport DataView
 from obtree.data.hyperplane cimport Hyperplane
+from obtree.data.read cimport RowEntries, clear_terms, mark_terms, read_column, view_entries
 
 cdef enum:
     # Rows that are looked at: a spread known to 6 % is enough for an importance, which adds
@@ -25,30 +25,12 @@ cdef enum:
 
 cdef void read_cells(const DataView* view, idx_t j, const row_t* rows, idx_t n,
                      double* out) noexcept nogil:
-    """Values of column j; NaN when missing. The common cases have loops of their own."""
-    cdef const ColumnView* column = &view.columns[j]
-    cdef const uint8_t* codes
-    cdef uint32_t code
-    cdef idx_t i, stride = 1
-    if view.X != NULL:
-        for i in range(n):
-            out[i] = <double>view.X[rows[i] * view.row_stride + j * view.col_stride]
-    elif column.rows != NULL:
-        for i in range(n):
-            out[i] = <double>read_value(view, rows[i], j)
-    elif column.width == 1:
-        codes = <const uint8_t*>column.codes
-        if view.row_codes != NULL and view.row_places == NULL:
-            # A row's terms stand close together.
-            codes = view.row_codes + column.row_offset
-            stride = view.row_bytes
-        for i in range(n):
-            code = codes[rows[i] * stride]
-            out[i] = <double>column.values[code] if code < column.n_values else <double>NAN
-    else:
-        for i in range(n):
-            code = stored_code(column, rows[i])
-            out[i] = <double>column.values[code] if code < column.n_values else <double>NAN
+    """Values of column j; NaN when missing."""
+    cdef X_t cells[SAMPLE]
+    cdef idx_t i
+    read_column(view, j, rows, n, cells)
+    for i in range(n):
+        out[i] = <double>cells[i]
 
 
 cdef double measure_spread(const double* value, const double* weight, idx_t n) noexcept nogil:
@@ -89,7 +71,7 @@ cdef bint measure_entries(const DataView* view, const Hyperplane* plane, const r
     A row is read as often as there are chunks of terms, and only where they are.
     """
     cdef SpreadChunk chunk
-    cdef int64_t at[SAMPLE]
+    cdef idx_t at[SAMPLE]
     cdef double total = 0.0, mean
     cdef idx_t i, k
     if view.X != NULL or plane.partner != NULL:
@@ -103,7 +85,7 @@ cdef bint measure_entries(const DataView* view, const Hyperplane* plane, const r
         return False
     for i in range(n):
         total += weight[i]
-        at[i] = view.entry_start[sample[i]]
+        at[i] = 0
     chunk.start = 0
     while chunk.start < plane.n_terms:
         chunk.end = min(chunk.start + CHUNK, plane.n_terms)
@@ -121,16 +103,16 @@ cdef bint measure_entries(const DataView* view, const Hyperplane* plane, const r
 
 
 cdef void add_entries(const DataView* view, const Hyperplane* plane, SpreadChunk* chunk,
-                      row_t row, double weight, int64_t* at) noexcept nogil:
+                      row_t row, double weight, idx_t* at) noexcept nogil:
     """Add a row's entries to the sums of a chunk; IN/OUT at: the first that is not added yet."""
     cdef feature_t last = plane.feature[chunk.end - 1]
-    cdef int64_t e = at[0], end = view.entry_start[row + 1]
+    cdef RowEntries entries = view_entries(view, row)
     cdef double value
-    cdef idx_t k
-    while e < end and view.entry_feature[e] <= last:
-        k = view.term_of[view.entry_feature[e]] - 1
+    cdef idx_t k, e = at[0]
+    while e < entries.n and entries.feature[e] <= last:
+        k = view.term_of[entries.feature[e]] - 1
         if k >= 0:
-            value = <double>view.entry_x[e]
+            value = <double>entries.x[e]
             chunk.sums[k - chunk.start] += weight * value
             chunk.squares[k - chunk.start] += weight * value * value
         e += 1
@@ -142,13 +124,13 @@ cdef void spread_first_row(const DataView* view, const Hyperplane* plane, const 
     """The spread of the terms that are not zero in the first row, some of them at a time."""
     cdef double value[SLOTS][SAMPLE]
     cdef feature_t feature[SLOTS]
-    cdef int64_t e, at = view.entry_start[sample[0]], end = view.entry_start[sample[0] + 1]
-    cdef idx_t i, k, n_slots
-    while at < end:
+    cdef RowEntries first = view_entries(view, sample[0]), entries
+    cdef idx_t i, k, e, n_slots, at = 0
+    while at < first.n:
         n_slots = 0
-        while at < end and n_slots < SLOTS:
-            if view.term_of[view.entry_feature[at]] > 0:
-                feature[n_slots] = view.entry_feature[at]
+        while at < first.n and n_slots < SLOTS:
+            if view.term_of[first.feature[at]] > 0:
+                feature[n_slots] = first.feature[at]
                 n_slots += 1
             at += 1
         if n_slots == 0:
@@ -157,33 +139,20 @@ cdef void spread_first_row(const DataView* view, const Hyperplane* plane, const 
             for k in range(n_slots):
                 value[k][i] = 0.0
             k = 0
-            e = view.entry_start[sample[i]]
-            e += find_feature(view.entry_feature + e, view.entry_start[sample[i] + 1] - e,
-                              feature[0])
-            while k < n_slots and e < view.entry_start[sample[i] + 1]:
-                if view.entry_feature[e] < feature[k]:
+            entries = view_entries(view, sample[i])
+            e = lower_bound(entries.feature, entries.n, feature[0])
+            while k < n_slots and e < entries.n:
+                if entries.feature[e] < feature[k]:
                     e += 1
-                elif view.entry_feature[e] > feature[k]:
+                elif entries.feature[e] > feature[k]:
                     k += 1
                 else:
-                    value[k][i] = <double>view.entry_x[e]
+                    value[k][i] = <double>entries.x[e]
                     e += 1
                     k += 1
         for k in range(n_slots):
             i = view.term_of[feature[k]] - 1
             spread[i] = measure_spread(value[k], weight, n)
-
-
-cdef idx_t find_feature(const feature_t* feature, int64_t n, feature_t wanted) noexcept nogil:
-    """How many of the ascending features are smaller."""
-    cdef idx_t start = 0, end = n, middle
-    while start < end:
-        middle = (start + end) // 2
-        if feature[middle] < wanted:
-            start = middle + 1
-        else:
-            end = middle
-    return start
 
 
 cdef void share_terms(const DataView* view, const Hyperplane* plane, const row_t* rows, idx_t n,

@@ -9,9 +9,8 @@
 
 from libc.stdint cimport int32_t, uint8_t, uint32_t
 
-from obtree.core.memory cimport Workspace
 from obtree.core.types cimport X_t, idx_t, w_t, y_t
-from obtree.data.dataset cimport DataView
+from obtree.data.dataset cimport DataView, Dataset
 from obtree.data.targets cimport Targets
 
 
@@ -34,10 +33,8 @@ cdef class Problem:
     cdef const w_t* weight            # (n_rows), all positive; a row weighs 1
     cdef readonly double weight_unit  # what it weighed before
     cdef readonly object X, y, sample_weight    # the arrays behind the pointers
-    cdef Workspace _memory
+    cdef Dataset _rows                # X, as `view` shows it
     cdef Targets _targets
-
-    cdef int _view_bytes(self) except -1
 
 
 cdef class Optimiser:

@@ -7,12 +7,9 @@ something is to be found out about the whole problem); ``base.pxd`` has the cont
 import numpy as np
 
 from libc.stdint cimport uint8_t
-from libc.string cimport memset
 
-from obtree.core.memory cimport Workspace
-from obtree.core.types cimport X_t, idx_t, w_t
-from obtree.data.dataset cimport ColumnView
-from obtree.data.encode cimport N_BYTE_VALUES
+from obtree.core.types cimport X_t, w_t
+from obtree.data.dataset cimport Dataset
 from obtree.data.targets cimport Targets
 
 from obtree.data.weight_unit import find_weight_unit
@@ -44,7 +41,6 @@ cdef class Problem:
         cdef const X_t[:, ::1] x
         cdef const uint8_t[:, ::1] cells
         cdef const w_t[::1] weight
-        memset(&self.view, 0, sizeof(self.view))
         self.x = NULL
         self.bytes = NULL
         X = np.asarray(X)
@@ -79,35 +75,8 @@ cdef class Problem:
         # The least number of some is NaN if one of them is; no array of marks is needed.
         self.has_missing = X.dtype.kind == "f" and bool(np.isnan(self.X.min()))
         self.weight = &weight[0]
-        self.view.n_samples = self.n_rows
-        self.view.n_features = self.n_features
-        self.view.X = self.x
-        self.view.row_stride = self.n_features
-        self.view.col_stride = 1
-        if self.bytes != NULL:
-            self._view_bytes()
-
-    cdef int _view_bytes(self) except -1:
-        """Show the bytes as rows of ranks, whose values are the bytes themselves."""
-        cdef X_t* values
-        cdef ColumnView* columns
-        cdef idx_t j
-        self._memory = Workspace()
-        values = <X_t*>self._memory.take(N_BYTE_VALUES, sizeof(X_t))
-        for j in range(N_BYTE_VALUES):
-            values[j] = <X_t>j
-        columns = <ColumnView*>self._memory.take(self.n_features, sizeof(ColumnView))
-        memset(columns, 0, self.n_features * sizeof(ColumnView))
-        for j in range(self.n_features):
-            columns[j].width = 1
-            columns[j].n_values = N_BYTE_VALUES
-            columns[j].values = values
-            columns[j].row_offset = j
-        self.view.columns = columns
-        self.view.row_codes = self.bytes
-        self.view.row_bytes = self.n_features
-        self.view.row_limit = self.n_rows
-        return 0
+        self._rows = Dataset.of_rows(self.X)
+        self.view = self._rows.view
 
 
 cdef class Optimiser:

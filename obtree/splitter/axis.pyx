@@ -14,20 +14,20 @@ from libc.stdint cimport int64_t, uint32_t, uint64_t
 
 from obtree.core.memory cimport Workspace
 from obtree.core.sort cimport rotate_last, sort_codes, sort_words_below, word_key
-from obtree.core.types cimport FOUND, LEAF, feature_t, idx_t, row_t
+from obtree.core.types cimport FOUND, LEAF, feature_t, idx_t
 from obtree.criterion.base cimport Criterion, Cut, RankColumn, ScanLimits
-from obtree.data.dataset cimport (
-    ColumnView,
-    DataView,
-    find_places,
+from obtree.data.dataset cimport ColumnView, DataView
+from obtree.data.read cimport (
+    column_varies,
     find_value,
     gather_above,
     gather_codes,
+    gather_entries,
     is_known_constant,
+    view_ranks,
 )
-from obtree.data.entries cimport entries_vary, gather_entries
 from obtree.data.targets cimport TargetView
-from obtree.splitter.base cimport NodeTask, SplitResult, Splitter, SplitSettings, TreeTask
+from obtree.splitter.base cimport NodeTask, SplitResult, SplitSettings, Splitter, TreeTask
 from obtree.splitter.candidates cimport (
     begin_draws,
     bind_candidates,
@@ -39,23 +39,6 @@ from obtree.splitter.candidates cimport (
     reset_candidates,
 )
 from obtree.splitter.sweep cimport find_cut
-
-
-cdef inline void view_column(const DataView* view, idx_t j, const row_t* rows, idx_t n,
-                             RankColumn* out) noexcept nogil:
-    """Where the ranks of a dense column lie for the rows of a node."""
-    cdef const ColumnView* column = &view.columns[j]
-    out.width = column.width
-    out.rows = rows
-    out.low = 0
-    out.first_bin = -1
-    if n <= view.row_limit:
-        out.rows = find_places(view, rows)
-        out.codes = view.row_codes + column.row_offset
-        out.stride = view.row_bytes
-    else:
-        out.codes = column.codes
-        out.stride = column.width
 
 
 cdef class AxisSplitter(Splitter):
@@ -154,7 +137,8 @@ cdef class AxisSplitter(Splitter):
             if is_known_constant(self.view, drawn[n_drawn]):
                 binned = False
             elif self.bins_at_once(drawn[n_drawn], task.n):
-                view_column(self.view, drawn[n_drawn], task.rows, task.n, &columns[n_drawn])
+                view_ranks(self.view, drawn[n_drawn], task.rows, task.n, True,
+                           &columns[n_drawn])
             else:
                 binned = False
             n_drawn += 1
@@ -273,19 +257,12 @@ cdef class AxisSplitter(Splitter):
         They stand in the pool behind the constants, those of `node_split` among them. Returns
         how many there are, fewer when no more vary.
         """
-        cdef uint32_t low, high
         cdef idx_t j
-        cdef bint constant
         while self.pool.n_drawn - self.pool.n_constant < wanted:
             j = draw_candidate(&self.pool, self.rng)
             if j < 0:
                 break
-            if self.view.columns[j].rows != NULL:
-                constant = not entries_vary(self.view, j, task.rows, task.n, self.words)
-            else:
-                gather_codes(self.view, j, task.rows, task.n, self.codes, &low, &high)
-                constant = low == high
-            if constant:
+            if not column_varies(self.view, j, task.rows, task.n, self.words):
                 mark_constant(&self.pool, 0)
                 if meets_constants(&self.pool):
                     narrow_candidates(&self.pool, task.rows, task.n)

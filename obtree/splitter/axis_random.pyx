@@ -12,7 +12,8 @@ from obtree.core.random cimport bounded, uniform
 from obtree.core.sort cimport make_word
 from obtree.core.types cimport idx_t
 from obtree.criterion.base cimport Cut, ScanLimits
-from obtree.data.dataset cimport ColumnView, find_value, read_value
+from obtree.data.dataset cimport ColumnView
+from obtree.data.read cimport find_value, read_value
 from obtree.splitter.axis cimport AxisSplitter
 from obtree.splitter.base cimport NodeTask, SplitResult
 

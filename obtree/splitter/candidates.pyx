@@ -4,12 +4,13 @@ Sparse data are read row by row: the cost follows the non-zeros of the node. Den
 looked at one by one, each until two rows differ. Both give the same list.
 """
 
-from libc.stdint cimport int64_t, uint32_t, uint64_t
+from libc.stdint cimport uint32_t, uint64_t
 from libc.string cimport memset
 
 from obtree.core.memory cimport Workspace
 from obtree.core.types cimport feature_t, idx_t, row_t
-from obtree.data.dataset cimport ColumnView, DataView, stored_code
+from obtree.data.dataset cimport DataView
+from obtree.data.read cimport RowEntries, column_varies, view_entries
 
 cdef enum:
     MIXED = 1 << 30           # in `count`: two entries of the column differ
@@ -40,33 +41,26 @@ cdef inline void mark_bit(uint64_t* bits, idx_t j) noexcept nogil:
 
 cdef void mark_entries(Candidates* pool, const row_t* rows, idx_t n) noexcept nogil:
     """Mark the sparse columns in which some row of the node has an entry, and count these."""
-    cdef const DataView* view = pool.view
-    cdef idx_t p, j
-    cdef int64_t e
+    cdef RowEntries entries
+    cdef idx_t p, e, j
     for p in range(n):
-        for e in range(view.entry_start[rows[p]], view.entry_start[rows[p] + 1]):
-            j = view.entry_feature[e]
+        entries = view_entries(pool.view, rows[p])
+        for e in range(entries.n):
+            j = entries.feature[e]
             if pool.count[j] == 0:
-                pool.first[j] = view.entry_code[e]
+                pool.first[j] = entries.code[e]
                 mark_bit(pool.varies, j)
-            elif view.entry_code[e] != pool.first[j]:
+            elif entries.code[e] != pool.first[j]:
                 pool.count[j] |= MIXED
             pool.count[j] += 1
 
 
 cdef void mark_columns(Candidates* pool, const row_t* rows, idx_t n) noexcept nogil:
     """Mark the dense columns of the list that vary in the node."""
-    cdef const ColumnView* column
-    cdef idx_t k, p, j
-    cdef uint32_t code
+    cdef idx_t k, j
     for k in range(pool.n_constant, pool.n_features):
         j = pool.feature[k]
-        column = &pool.view.columns[j]
-        code = stored_code(column, rows[0])
-        p = 1
-        while p < n and stored_code(column, rows[p]) == code:
-            p += 1
-        if p < n:
+        if column_varies(pool.view, j, rows, n, NULL):
             mark_bit(pool.varies, j)
 
 

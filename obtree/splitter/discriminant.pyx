@@ -23,7 +23,8 @@ from obtree.core.memory cimport Workspace
 from obtree.core.rounding cimport round_to_single
 from obtree.core.types cimport FOUND, LEAF, feature_t, idx_t, w_t
 from obtree.criterion.base cimport Criterion
-from obtree.data.dataset cimport DataView, gather_codes
+from obtree.data.dataset cimport DataView
+from obtree.data.read cimport gather_codes
 from obtree.data.hyperplane cimport Hyperplane
 from obtree.data.project cimport project_rows
 from obtree.data.targets cimport TargetView

@@ -17,7 +17,7 @@ from obtree.core.memory cimport Workspace
 from obtree.core.random cimport RandState, draw_in_order
 from obtree.core.types cimport feature_t, idx_t, row_t, w_t
 from obtree.data.dataset cimport DataView
-from obtree.data.entries cimport clear_terms, mark_terms
+from obtree.data.read cimport RowEntries, clear_terms, count_entries, mark_terms, view_entries
 from obtree.linear.columns cimport Columns
 
 
@@ -26,7 +26,7 @@ cdef class HollowNode:
     cdef int bind(self, const DataView* view, Workspace workspace, idx_t max_rows,
                   idx_t max_stride) except -1:
         cdef idx_t n_words = view.n_features // 64 + 1
-        cdef idx_t n_entries = view.entry_start[view.n_samples] + 1
+        cdef idx_t n_entries = count_entries(view) + 1
         self.view = view
         # One in front takes what belongs to other columns.
         self.sums = 1 + <ColumnSums*>workspace.take(1 + min(view.n_features, n_entries),
@@ -43,16 +43,16 @@ cdef class HollowNode:
         return 0
 
     cdef idx_t find_columns(self, const row_t* rows, idx_t n, feature_t* out) noexcept nogil:
-        cdef const DataView* view = self.view
-        cdef idx_t n_words = view.n_features // 64 + 1, n_found = 0, p, w
+        cdef idx_t n_words = self.view.n_features // 64 + 1, n_found = 0, p, e, w
+        cdef RowEntries entries
         cdef uint64_t word
         cdef feature_t j
-        cdef int64_t e
         for p in range(n):
-            for e in range(view.entry_start[rows[p]], view.entry_start[rows[p] + 1]):
-                j = view.entry_feature[e]
+            entries = view_entries(self.view, rows[p])
+            for e in range(entries.n):
+                j = entries.feature[e]
                 self._touched[j >> 6] |= <uint64_t>1 << (j & 63)
-                if view.entry_x[e] != view.entry_x[e]:
+                if entries.x[e] != entries.x[e]:
                     self._lacking[j >> 6] |= <uint64_t>1 << (j & 63)
         for w in range(n_words):
             word = self._touched[w] & ~self._lacking[w]
@@ -71,20 +71,21 @@ cdef class HollowNode:
                        const feature_t* columns, idx_t n_columns) noexcept nogil:
         cdef const DataView* view = self.view
         cdef ColumnSums* sums
+        cdef RowEntries entries
         cdef double gap, w
-        cdef idx_t p
-        cdef int64_t e
+        cdef idx_t p, e
         memset(self.sums - 1, 0, (1 + n_columns) * sizeof(ColumnSums))
         mark_terms(view, columns, n_columns)
         for p in range(n):
             w = weight[rows[p]]
-            for e in range(view.entry_start[rows[p]], view.entry_start[rows[p] + 1]):
+            entries = view_entries(view, rows[p])
+            for e in range(entries.n):
                 # Whether a column is listed cannot be foreseen, so there is no branch on it.
-                sums = self.sums + (view.term_of[view.entry_feature[e]] - 1)
+                sums = self.sums + (view.term_of[entries.feature[e]] - 1)
                 if sums.count == 0:
-                    sums.origin = view.entry_x[e]
+                    sums.origin = entries.x[e]
                 # Distances from a value that occurs: a column without zeros loses no digits.
-                gap = <double>view.entry_x[e] - <double>sums.origin
+                gap = <double>entries.x[e] - <double>sums.origin
                 sums.count += 1
                 sums.weight += w
                 sums.sum += w * gap
@@ -123,17 +124,17 @@ cdef class HollowNode:
     cdef void load(self, const row_t* rows, const int32_t* order, idx_t n,
                    const Columns* used) noexcept nogil:
         cdef const DataView* view = self.view
-        cdef int64_t e, end = 0
-        cdef row_t row
-        cdef idx_t p, k
+        cdef RowEntries entries
+        cdef int64_t end = 0
+        cdef idx_t p, e, k
         mark_terms(view, used.feature, used.n)
         for p in range(n):
-            row = rows[order[p]]
+            entries = view_entries(view, rows[order[p]])
             self.start[p] = end
-            for e in range(view.entry_start[row], view.entry_start[row + 1]):
-                k = view.term_of[view.entry_feature[e]]
+            for e in range(entries.n):
+                k = view.term_of[entries.feature[e]]
                 self.column[end] = <int32_t>(k - 1)
-                self.value[end] = view.entry_x[e] * used.scale[max(k - 1, <idx_t>0)]
+                self.value[end] = entries.x[e] * used.scale[max(k - 1, <idx_t>0)]
                 end += k > 0
         self.start[n] = end
         clear_terms(view, used.feature, used.n)

@@ -10,7 +10,7 @@ from libc.math cimport INFINITY, log, sqrt
 from obtree.core.memory cimport Workspace
 from obtree.core.types cimport X_t, feature_t, idx_t, w_t
 from obtree.data.dataset cimport DataView
-from obtree.data.node_rows cimport copy_rows
+from obtree.data.read cimport read_rows
 from obtree.data.scatter cimport (
     Scatter,
     add_row,
@@ -76,7 +76,7 @@ cdef class LinearModel:
     cdef idx_t _read_rows(self, const NodeTask* task, idx_t start) noexcept nogil:
         """Copy rows of the node, from `start` on, into the block; how many."""
         cdef idx_t n_here = min(<idx_t>BLOCK, task.n - start)
-        copy_rows(self.view, task.rows + start, n_here, self.feature, self.scatter.n_terms,
+        read_rows(self.view, task.rows + start, n_here, self.feature, self.scatter.n_terms,
                   self.block)
         return n_here
 
@@ -86,7 +86,7 @@ cdef class LinearModel:
         cdef idx_t start, p, n_here
         cdef w_t w
         cdef double wt
-        copy_rows(self.view, task.rows, 1, self.feature, s.n_terms, self.block)
+        read_rows(self.view, task.rows, 1, self.feature, s.n_terms, self.block)
         for p in range(s.n_terms):
             s.origin[p] = self.block[p]
         clear_scatter(s)

@@ -26,10 +26,10 @@ from obtree.core.memory cimport Workspace
 from obtree.core.random cimport bounded, draw_in_order
 from obtree.core.types cimport FOUND, feature_t, idx_t, row_t, w_t
 from obtree.criterion.base cimport Criterion, NodeStats, ScanLimits
-from obtree.data.dataset cimport DataView, gather_codes
+from obtree.data.dataset cimport DataView
 from obtree.data.hyperplane cimport Hyperplane, copy_terms, goes_left, init_plane
-from obtree.data.node_rows cimport find_complete
 from obtree.data.project cimport project_rows
+from obtree.data.read cimport column_lacks_value, find_complete
 from obtree.data.targets cimport CLASS_TARGETS, TargetView
 from obtree.splitter.axis cimport AxisSplitter
 from obtree.splitter.base cimport NodeTask, SplitResult, Splitter, SplitSettings, TreeTask
@@ -272,7 +272,6 @@ cdef class OC1Splitter(Splitter):
     cdef idx_t _draw_columns(self, const NodeTask* task, feature_t start) noexcept nogil:
         """The same for very many features: of those only that vary, at no cost for others."""
         cdef const feature_t* drawn
-        cdef uint32_t low, high
         cdef idx_t k, n_chosen = 0, n = self._max_columns
         cdef bint has_start = False
         if self._few_columns:
@@ -287,12 +286,8 @@ cdef class OC1Splitter(Splitter):
             else:
                 self._features[n_chosen] = drawn[k]
             has_start |= drawn[k] == start
-            if self.view.columns[self._features[n_chosen]].has_missing:
-                gather_codes(self.view, self._features[n_chosen], task.rows, task.n, self._codes,
-                             &low, &high)
-                if high == self.view.columns[self._features[n_chosen]].n_values:
-                    continue
-            n_chosen += 1
+            n_chosen += not column_lacks_value(self.view, self._features[n_chosen], task.rows,
+                                               task.n, self._codes)
         qsort(self._features, n_chosen, sizeof(feature_t), compare_features)
         return n_chosen
 

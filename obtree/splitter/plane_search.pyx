@@ -10,7 +10,7 @@ The criterion has to be loaded with the rows of the search.
 """
 
 from libc.math cimport INFINITY, fabs, frexp, ldexp, rint
-from libc.stdint cimport int64_t, uint32_t, uint64_t
+from libc.stdint cimport uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from obtree.core.dispatch cimport kernels
@@ -19,9 +19,14 @@ from obtree.core.sort cimport sort_words
 from obtree.core.types cimport X_t, feature_t, idx_t, row_t, w_t
 from obtree.criterion.base cimport Criterion, Cut, ScanLimits
 from obtree.data.dataset cimport DataView
-from obtree.data.entries cimport clear_terms, mark_terms
 from obtree.data.hyperplane cimport Hyperplane
-from obtree.data.node_rows cimport copy_columns
+from obtree.data.read cimport (
+    RowEntries,
+    clear_terms,
+    mark_terms,
+    read_columns,
+    view_entries,
+)
 
 cdef enum:
     MAX_CELLS = 1 << 26               # values kept (256 MiB); more are read again
@@ -86,12 +91,12 @@ cdef class PlaneSearch:
             self._load_entries(weight, features)
             return
         if self._cached:
-            copy_columns(self.view, rows, n, features, n_columns, self._cells)
+            read_columns(self.view, rows, n, features, n_columns, self._cells)
         for k in range(n_columns):
             self.columns[k].feature = features[k]
             x = self._cells + k * n if self._cached else self._column
             if not self._cached:
-                copy_columns(self.view, rows, n, features + k, 1, x)
+                read_columns(self.view, rows, n, features + k, 1, x)
             self._measure_column(k, x, weight)
             if self._cached:
                 self._shift_column(k, x)
@@ -134,32 +139,32 @@ cdef class PlaneSearch:
 
     cdef double _count_entries(self, const w_t* weight) noexcept nogil:
         """OUT _next, _heavy: entries of each column and what they weigh; the total weight."""
-        cdef const DataView* view = self.view
+        cdef RowEntries entries
         cdef double total = 0.0
-        cdef idx_t p, k
-        cdef int64_t e
+        cdef idx_t p, k, e
         memset(self._next, 0, self.n_columns * sizeof(idx_t))
         memset(self._heavy, 0, self.n_columns * sizeof(double))
         for p in range(self.n):
             total += weight[self.rows[p]]
-            for e in range(view.entry_start[self.rows[p]], view.entry_start[self.rows[p] + 1]):
-                k = view.term_of[view.entry_feature[e]] - 1
+            entries = view_entries(self.view, self.rows[p])
+            for e in range(entries.n):
+                k = self.view.term_of[entries.feature[e]] - 1
                 if k >= 0:
                     self._next[k] += 1
                     self._heavy[k] += weight[self.rows[p]]
         return total
 
     cdef void _fill_entries(self) noexcept nogil:
-        cdef const DataView* view = self.view
+        cdef RowEntries entries
         cdef X_t value
-        cdef idx_t p, k
-        cdef int64_t e
+        cdef idx_t p, k, e
         for p in range(self.n):
-            for e in range(view.entry_start[self.rows[p]], view.entry_start[self.rows[p] + 1]):
-                k = view.term_of[view.entry_feature[e]] - 1
+            entries = view_entries(self.view, self.rows[p])
+            for e in range(entries.n):
+                k = self.view.term_of[entries.feature[e]] - 1
                 if k < 0:
                     continue
-                value = view.entry_x[e]
+                value = entries.x[e]
                 if self._next[k] < 0:
                     self._cells[self._first[k] + p] = value
                 else:
@@ -264,7 +269,7 @@ cdef class PlaneSearch:
             return self._column
         if self._cached:
             return self._cells + (self._first[k] if self._by_entries else k * self.n)
-        copy_columns(self.view, self.rows, self.n, &self.columns[k].feature, 1, self._column)
+        read_columns(self.view, self.rows, self.n, &self.columns[k].feature, 1, self._column)
         self._shift_column(k, self._column)
         return self._column
 

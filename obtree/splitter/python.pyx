@@ -20,10 +20,10 @@ from obtree.core.types cimport FOUND, LEAF, X_t, feature_t, idx_t, row_t, w_t, y
 from obtree.criterion.base cimport Criterion, Cut
 from obtree.data.dataset cimport DataView
 from obtree.data.missing cimport goes_to_left
-from obtree.data.node_rows cimport copy_rows
 from obtree.data.project cimport project_rows
+from obtree.data.read cimport read_rows
 from obtree.data.targets cimport CLASS_TARGETS, REAL_TARGETS, TargetView
-from obtree.splitter.base cimport NodeTask, SplitResult, Splitter, SplitSettings, TreeTask
+from obtree.splitter.base cimport NodeTask, SplitResult, SplitSettings, Splitter, TreeTask
 
 from obtree.core.names import show
 
@@ -142,7 +142,7 @@ cdef class PythonSplitter(Splitter):
         rows = np.array(at)
         X = np.empty((n, p), dtype=np.float32)
         cells = X
-        copy_rows(self.view, task.rows, n, self.every, p, &cells[0, 0])
+        read_rows(self.view, task.rows, n, self.every, p, &cells[0, 0])
         self.min_samples_leaf_ = task.limits.min_samples_leaf
         answer = self.split(X.astype(np.float64), None if self.y is None else self.y[rows],
                             np.asarray(by_row)[rows], self.generator)

@@ -30,7 +30,6 @@ cdef class RandomDirections:
     cdef uint64_t slot_mask
     cdef uint64_t n_seen      # directions remembered since `node` began
     cdef uint32_t node        # number of the current node
-    cdef uint32_t* codes      # (n_samples)
     cdef uint64_t* words      # (n_samples)
 
     # Once per worker. `mean_terms` non-zeros on average, up to max_draws directions a node.
@@ -51,7 +50,6 @@ cdef class RandomDirections:
     cdef idx_t mark_constants(self, const Hyperplane* plane, const row_t* rows,
                               idx_t n) noexcept nogil
 
-    cdef bint _is_constant(self, feature_t j, const row_t* rows, idx_t n) noexcept nogil
     cdef void forget(self) noexcept nogil
     cdef idx_t draw_size(self, RandState* rng) noexcept nogil
     cdef bint remember(self, const Hyperplane* plane) noexcept nogil

@@ -16,8 +16,8 @@ from libc.string cimport memcpy, memset
 from obtree.core.memory cimport Workspace
 from obtree.core.random cimport RandState, bounded, next_word, normal, uniform
 from obtree.core.types cimport feature_t, idx_t, row_t
-from obtree.data.dataset cimport DataView, gather_codes
-from obtree.data.entries cimport entries_vary
+from obtree.data.dataset cimport DataView
+from obtree.data.read cimport column_varies
 from obtree.data.hyperplane cimport Hyperplane
 from obtree.splitter.candidates cimport (
     begin_draws,
@@ -55,7 +55,6 @@ cdef class RandomDirections:
         self.seen_in = <uint32_t*>workspace.take(n_slots, sizeof(uint32_t))
         memset(self.seen_in, 0, n_slots * sizeof(uint32_t))
         self.node = 0
-        self.codes = <uint32_t*>workspace.take(view.n_samples, sizeof(uint32_t))
         self.words = <uint64_t*>workspace.take(view.n_samples, sizeof(uint64_t))
         return 0
 
@@ -151,7 +150,7 @@ cdef class RandomDirections:
         #   [ constants | found here | this direction's features | others ]
         for k in range(self.pool.n_constant, self.pool.n_constant + plane.n_terms):
             j = self.pool.feature[k]
-            if self._is_constant(j, rows, n):
+            if not column_varies(self.view, j, rows, n, self.words):
                 self.pool.feature[k] = self.pool.feature[self.pool.n_constant + n_found]
                 self.pool.feature[self.pool.n_constant + n_found] = j
                 n_found += 1
@@ -161,13 +160,6 @@ cdef class RandomDirections:
             self.pool.n_drawn = self.pool.n_constant
             narrow_candidates(&self.pool, rows, n)
         return n_found
-
-    cdef bint _is_constant(self, feature_t j, const row_t* rows, idx_t n) noexcept nogil:
-        cdef uint32_t low, high
-        if self.view.columns[j].rows != NULL:
-            return not entries_vary(self.view, j, rows, n, self.words)
-        gather_codes(self.view, j, rows, n, self.codes, &low, &high)
-        return low == high
 
 
 cdef idx_t fill_sizes(idx_t p, double mean, double* up_to) noexcept nogil:

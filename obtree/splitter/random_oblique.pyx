@@ -22,14 +22,13 @@ from obtree.core.memory cimport Workspace
 from obtree.core.types cimport FOUND, LEAF, feature_t, idx_t, row_t, w_t
 from obtree.criterion.base cimport Criterion
 from obtree.data.dataset cimport DataView
-from obtree.data.entries cimport project_entries
 from obtree.data.fit cimport FitView
 from obtree.data.hyperplane cimport Hyperplane, copy_terms, init_plane
 from obtree.data.lattice cimport KeyRange, Lattice
-from obtree.data.project cimport project_rows
+from obtree.data.project cimport project_entries, project_rows
 from obtree.data.scale cimport measure_scales
 from obtree.data.targets cimport TargetView
-from obtree.splitter.base cimport NodeTask, SplitResult, Splitter, SplitSettings, TreeTask
+from obtree.splitter.base cimport NodeTask, SplitResult, SplitSettings, Splitter, TreeTask
 from obtree.splitter.candidates cimport pack_known
 from obtree.splitter.interval cimport IntervalSweep
 from obtree.splitter.random_directions cimport RandomDirections, WeightKind

@@ -30,7 +30,7 @@ from obtree.core.random cimport RandState, bounded, draw_in_order, shuffle
 from obtree.core.types cimport X_t, feature_t, idx_t, row_t
 from obtree.data.dataset cimport DataView
 from obtree.data.fit cimport FitView
-from obtree.data.node_rows cimport copy_rows, find_complete
+from obtree.data.read cimport find_complete, read_rows
 from obtree.data.scale cimport judge_units, measure_spans, measure_variances
 from obtree.data.targets cimport CLASS_TARGETS, NO_TARGETS, TargetView
 from obtree.data.weight_unit cimport find_unit
@@ -205,7 +205,7 @@ cdef class StumpNode:
         memset(self._squares, 0, n_complete * sizeof(double))
         while done < self.n:
             n_here = min(<idx_t>BLOCK, self.n - done)
-            copy_rows(self.view, self._rows + done, n_here, self._complete, n_complete,
+            read_rows(self.view, self._rows + done, n_here, self._complete, n_complete,
                       self._block)
             if done == 0:
                 memcpy(self.columns.origin, self._block, n_complete * sizeof(X_t))
@@ -336,7 +336,7 @@ cdef class StumpNode:
         for p in range(start, end):
             row = view.X + self._rows[self._order[p]] * view.row_stride
             if view.col_stride != 1:
-                copy_rows(view, self._rows + self._order[p], 1, self.columns.feature,
+                read_rows(view, self._rows + self._order[p], 1, self.columns.feature,
                           self.columns.n, self._block)
                 row = self._block
                 lies_packed = True
@@ -350,7 +350,7 @@ cdef class StumpNode:
             self._place[self._order[p]] = <int32_t>p
         while done < self.n:
             n_here = min(<idx_t>BLOCK, self.n - done)
-            copy_rows(self.view, self._rows + done, n_here, self.columns.feature, self.columns.n,
+            read_rows(self.view, self._rows + done, n_here, self.columns.feature, self.columns.n,
                       self._block)
             for p in range(n_here):
                 scale_row(&self.columns, self._block + p * self.columns.n, True,

@@ -9,7 +9,7 @@
 # survives depth-first growth (see candidates.pxd). Whether a column varies is looked up
 # when it is drawn for the first time in a node; two different rows suffice.
 
-from libc.stdint cimport uint32_t
+from libc.stdint cimport uint32_t, uint64_t
 
 from obtree.core.memory cimport Workspace
 from obtree.core.random cimport RandState
@@ -25,7 +25,7 @@ cdef struct VaryingFeatures:
     idx_t n
     uint32_t node             # number of the node
     uint32_t* seen_in         # (n_features) last node in which a column was found to vary
-    uint32_t* codes           # (n_samples)
+    uint64_t* words           # (n_samples)
 
 
 cdef int bind_features(VaryingFeatures* pool, const DataView* view, Workspace workspace) except -1

@@ -1,19 +1,20 @@
 """Drawing sets of different features that vary in a node."""
 
-from libc.stdint cimport uint32_t
+from libc.stdint cimport uint32_t, uint64_t
 from libc.string cimport memset
 
 from obtree.core.memory cimport Workspace
 from obtree.core.random cimport RandState, draw_next
 from obtree.core.types cimport feature_t, idx_t, row_t
-from obtree.data.dataset cimport ColumnView, DataView, gather_codes, stored_code
+from obtree.data.dataset cimport DataView
+from obtree.data.read cimport column_varies
 
 
 cdef int bind_features(VaryingFeatures* pool, const DataView* view, Workspace workspace) except -1:
     pool.view = view
     pool.feature = <feature_t*>workspace.take(view.n_features, sizeof(feature_t))
     pool.seen_in = <uint32_t*>workspace.take(view.n_features, sizeof(uint32_t))
-    pool.codes = <uint32_t*>workspace.take(view.n_samples, sizeof(uint32_t))
+    pool.words = <uint64_t*>workspace.take(view.n_samples, sizeof(uint64_t))
     return 0
 
 
@@ -36,23 +37,10 @@ cdef void open_features(VaryingFeatures* pool, const row_t* rows, idx_t n,
 
 cdef bint varies(VaryingFeatures* pool, idx_t j) noexcept nogil:
     """Whether column j has two different values, or a missing one, in the node."""
-    cdef const ColumnView* column = &pool.view.columns[j]
-    cdef uint32_t first, low, high
-    cdef idx_t p
-    if pool.seen_in[j] == pool.node:
-        return True
-    if column.rows != NULL:
-        gather_codes(pool.view, j, pool.rows, pool.n, pool.codes, &low, &high)
-        if low == high:
+    if pool.seen_in[j] != pool.node:
+        if not column_varies(pool.view, j, pool.rows, pool.n, pool.words):
             return False
-    else:
-        first = stored_code(column, pool.rows[0])
-        p = 1
-        while p < pool.n and stored_code(column, pool.rows[p]) == first:
-            p += 1
-        if p == pool.n:
-            return False
-    pool.seen_in[j] = pool.node
+        pool.seen_in[j] = pool.node
     return True
 
 

@@ -15,12 +15,13 @@ from obtree.core.memory cimport Workspace
 from obtree.core.random cimport RandState, seed_state
 from obtree.core.types cimport FOUND, LEAF, feature_t, idx_t, row_t, w_t
 from obtree.criterion.base cimport Criterion, NodeStats
-from obtree.data.dataset cimport Dataset, gather_codes
+from obtree.data.dataset cimport Dataset
 from obtree.data.fit cimport FitView, lend_fit
 from obtree.data.hyperplane cimport EXTRA_TERMS, Hyperplane, goes_left, init_plane
 from obtree.data.project cimport project_rows
+from obtree.data.read cimport gather_codes
 from obtree.data.targets cimport Targets
-from obtree.splitter.base cimport NodeTask, SplitResult, Splitter, SplitSettings, TreeTask
+from obtree.splitter.base cimport NodeTask, SplitResult, SplitSettings, Splitter, TreeTask
 
 cdef enum:
     GUARD = 16                # cells behind each buffer

@@ -18,7 +18,7 @@ from obtree.core.sort cimport float_key
 from obtree.core.types cimport FOUND, X_t, feature_t, idx_t, row_t, w_t
 from obtree.criterion.base cimport Criterion, Cut, NodeStats, RankColumn, ScanLimits
 from obtree.data cimport dataset as data
-from obtree.data cimport encode, hyperplane
+from obtree.data cimport encode, hyperplane, read
 from obtree.data.dataset cimport Dataset
 from obtree.data.fit cimport FitView, lend_fit
 from obtree.data.hyperplane cimport Hyperplane
@@ -45,7 +45,8 @@ def gather_column(codes, rows):
     cdef const int32_t[::1] at = np.ascontiguousarray(rows, dtype=np.int32)
     cdef uint32_t[::1] out = np.empty(len(rows), dtype=np.uint32)
     cdef uint32_t low, high
-    kernels().gather_codes(&cells[0], codes.itemsize, &at[0], at.shape[0], &out[0], &low, &high)
+    kernels().gather_codes(&cells[0], codes.itemsize, codes.itemsize, &at[0], at.shape[0],
+                           &out[0], &low, &high)
     return np.asarray(out), low, high
 
 
@@ -57,8 +58,8 @@ def gather_bytes(table, idx_t offset, int32_t width, rows):
     cdef uint32_t low, high
     if offset + width > cells.shape[1]:
         raise IndexError(f"{width} bytes at {offset} of {cells.shape[1]}")
-    kernels().gather_strided(&cells[0, offset], width, cells.shape[1], &at[0], at.shape[0],
-                             &out[0], &low, &high)
+    kernels().gather_codes(&cells[0, offset], width, cells.shape[1], &at[0], at.shape[0],
+                           &out[0], &low, &high)
     return np.asarray(out), low, high
 
 
@@ -186,7 +187,7 @@ def describe_column(Dataset dataset, idx_t j):
         "n_values": column.n_values,
         "has_missing": bool(column.has_missing),
         "keeps_values": column.values != NULL,
-        "n_stored": column.n_stored if column.rows != NULL else dataset.view.n_samples,
+        "n_stored": column.n_stored,
         "row_limit": dataset.view.row_limit,
         "keeps_X": dataset.view.X != NULL,
     }
@@ -197,13 +198,13 @@ def gather_codes(Dataset dataset, idx_t j, rows):
     cdef const int32_t[::1] at = np.ascontiguousarray(rows, dtype=np.int32)
     cdef uint32_t[::1] out = np.empty(len(rows), dtype=np.uint32)
     cdef uint32_t low, high
-    data.gather_codes(&dataset.view, j, &at[0], at.shape[0], &out[0], &low, &high)
+    read.gather_codes(&dataset.view, j, &at[0], at.shape[0], &out[0], &low, &high)
     return np.asarray(out), low, high
 
 
 def read_values(Dataset dataset, idx_t j):
     """Column j as `read_value` gives it, row by row."""
-    return np.array([data.read_value(&dataset.view, <row_t>i, j)
+    return np.array([read.read_value(&dataset.view, <row_t>i, j)
                      for i in range(dataset.view.n_samples)], dtype=np.float32)
 
 
@@ -214,7 +215,7 @@ def find_values(Dataset dataset, idx_t j):
     cdef uint32_t missing = dataset.view.columns[j].n_values
     return np.array(
         [np.nan if code == missing
-         else data.find_value(&dataset.view, j, code, &rows[0], rows.shape[0])
+         else read.find_value(&dataset.view, j, code, &rows[0], rows.shape[0])
          for code in codes], dtype=np.float32
     )
 

@@ -13,9 +13,9 @@ from obtree.core.memory cimport Workspace
 from obtree.core.sort cimport word_key, word_position
 from obtree.core.types cimport X_t, feature_t, idx_t, rounding_share, row_t, w_t
 from obtree.criterion.base cimport Criterion, Cut, NodeStats, ScanLimits, is_allowed, keeps_order
-from obtree.data.dataset cimport DataView, read_value
+from obtree.data.dataset cimport DataView
 from obtree.data.fit cimport FitView
-from obtree.data.node_rows cimport copy_rows
+from obtree.data.read cimport read_rows, read_value
 from obtree.data.targets cimport TargetView
 
 
@@ -71,7 +71,7 @@ cdef class RowVariance(Criterion):
                        NodeStats* stats) except -1 nogil:
         cdef idx_t p, j, n_features = self._n_features
         cdef double impurity = 0.0, d
-        copy_rows(self.data, rows, n, self._every, n_features, self._x)
+        read_rows(self.data, rows, n, self._every, n_features, self._x)
         self._weight = 0.0
         memset(self._mean, 0, n_features * sizeof(double))
         memset(self._total, 0, n_features * sizeof(double))

@@ -84,18 +84,12 @@ static void find_range(const uint32_t *codes, ptrdiff_t n, uint32_t *low, uint32
 /* Reading and comparing are separate loops: the second one is then done with vectors. */
 #define OBTREE_GATHER(rank, p) out[p] = rank;
 
-static void gather_strided(const void *codes, int32_t width, ptrdiff_t stride,
-                           const int32_t *rows, ptrdiff_t n, uint32_t *out, uint32_t *low,
-                           uint32_t *high)
+static void gather_codes(const void *codes, int32_t width, ptrdiff_t stride,
+                         const int32_t *rows, ptrdiff_t n, uint32_t *out, uint32_t *low,
+                         uint32_t *high)
 {
     OBTREE_FOR_COLUMN(OBTREE_GATHER, OBTREE_FETCH);
     find_range(out, n, low, high);
-}
-
-static void gather_codes(const void *codes, int32_t width, const int32_t *rows, ptrdiff_t n,
-                         uint32_t *out, uint32_t *low, uint32_t *high)
-{
-    gather_strided(codes, width, width, rows, n, out, low, high);
 }
 
 /* The word is stored for every row, and the cursor moves past it when it counts: no

@@ -68,16 +68,13 @@ static inline uint32_t obtree_make_key(float value)
 typedef struct {
     const char *name;
 
-    /* `codes` is one column of ranks, `width` bytes each (1, 2 or 4).
-     * out[p] = codes[rows[p]] for p < n; the smallest and largest go to *low, *high. */
-    void (*gather_codes)(const void *codes, int32_t width, const int32_t *rows, ptrdiff_t n,
-                         uint32_t *out, uint32_t *low, uint32_t *high);
-
-    /* The same where consecutive ranks stand `stride` bytes apart (width 1 or 2). Here and
-     * below: with stride 0 (width 1 or 2) the rows count bytes. */
-    void (*gather_strided)(const void *codes, int32_t width, ptrdiff_t stride,
-                           const int32_t *rows, ptrdiff_t n, uint32_t *out, uint32_t *low,
-                           uint32_t *high);
+    /* `codes` is one column of ranks, `width` bytes each (1, 2 or 4), `stride` bytes apart.
+     * out[p] = rank of rows[p] for p < n; the smallest and largest go to *low, *high. Here and
+     * below: strides other than `width` are for widths 1 and 2; with stride 0 the rows count
+     * bytes. */
+    void (*gather_codes)(const void *codes, int32_t width, ptrdiff_t stride,
+                         const int32_t *rows, ptrdiff_t n, uint32_t *out, uint32_t *low,
+                         uint32_t *high);
 
     /* Words rank << 32 | p of those rows only whose rank is not zero, in the order of the
      * rows; returns how many, and all their ranks' bits ORed in *bits. `words` has room for

@@ -29,7 +29,6 @@
 const obtree_kernels OBTREE_JOIN(obtree_kernels_, OBTREE_TARGET) = {
     .name = OBTREE_TEXT(OBTREE_TARGET),
     .gather_codes = gather_codes,
-    .gather_strided = gather_strided,
     .gather_above = gather_above,
     .fill_classes = fill_classes,
     .fill_moments = fill_moments,

@@ -18,7 +18,7 @@ from obtree.core.types cimport FOUND, LEAF, X_t, feature_t, idx_t, w_t, y_t
 from obtree.criterion.base cimport Criterion
 from obtree.data.dataset cimport DataView
 from obtree.data.hyperplane cimport Hyperplane
-from obtree.data.node_rows cimport copy_columns
+from obtree.data.read cimport read_columns
 from obtree.data.project cimport project_rows
 from obtree.data.targets cimport NO_TARGETS, REAL_TARGETS, TargetView
 from obtree.splitter.base cimport NodeTask, SplitResult, Splitter, SplitSettings, TreeTask
@@ -179,7 +179,7 @@ cdef class GuidedSplitter(Splitter):
         cdef double weight = 0.0, mean = 0.0, square = 0.0, along = 0.0, d
         cdef idx_t p
         cdef w_t w
-        copy_columns(self.view, task.rows, task.n, &j, 1, self.column)
+        read_columns(self.view, task.rows, task.n, &j, 1, self.column)
         for p in range(task.n):
             if self.column[p] == self.column[p]:
                 w = task.weight[task.rows[p]]
