@@ -22,13 +22,9 @@ cdef enum:
 # ---- ranks ------------------------------------------------------------------------------
 
 
-cdef void gather_codes(const DataView* view, idx_t j, const row_t* rows, idx_t n,
-                       uint32_t* out, uint32_t* low, uint32_t* high) noexcept nogil:
-    gather_ranks(view, j, rows, n, True, out, low, high)
-
-
-cdef void gather_ranks(const DataView* view, idx_t j, const row_t* rows, idx_t n, bint of_node,
-                       uint32_t* out, uint32_t* low, uint32_t* high) noexcept nogil:
+cdef inline void gather_ranks(const DataView* view, idx_t j, const row_t* rows, idx_t n,
+                              bint of_node, uint32_t* out, uint32_t* low,
+                              uint32_t* high) noexcept nogil:
     cdef RankColumn column
     if view.columns[j].rows != NULL:
         gather_stored(&view.columns[j], rows, n, out, low, high)
@@ -36,6 +32,11 @@ cdef void gather_ranks(const DataView* view, idx_t j, const row_t* rows, idx_t n
     view_ranks(view, j, rows, n, of_node, &column)
     kernels().gather_codes(column.codes, column.width, column.stride, column.rows, n, out, low,
                            high)
+
+
+cdef void gather_codes(const DataView* view, idx_t j, const row_t* rows, idx_t n,
+                       uint32_t* out, uint32_t* low, uint32_t* high) noexcept nogil:
+    gather_ranks(view, j, rows, n, True, out, low, high)
 
 
 cdef idx_t gather_above(const DataView* view, idx_t j, const row_t* rows, idx_t n,
@@ -233,13 +234,15 @@ cdef void read_columns(const DataView* view, const row_t* rows, idx_t n,
 
 
 cdef X_t read_value(const DataView* view, row_t row, idx_t j) noexcept nogil:
-    cdef const ColumnView* column = &view.columns[j]
-    cdef uint32_t code = column.zero_code
+    cdef const ColumnView* column
+    cdef uint32_t code
     cdef idx_t k = row
     if view.X != NULL:
         return view.X[row * view.row_stride + j * view.col_stride]
+    column = &view.columns[j]
     if column.rows != NULL:
         k = lower_bound(column.rows, column.n_stored, row)
+    code = column.zero_code
     if k < column.n_stored and stored_row(column, k) == row:
         code = stored_code(column, k)
     return column.values[code] if code < column.n_values else <X_t>NAN
@@ -248,13 +251,17 @@ cdef X_t read_value(const DataView* view, row_t row, idx_t j) noexcept nogil:
 cdef X_t find_value(const DataView* view, idx_t j, uint32_t code,
                     const row_t* rows, idx_t n) noexcept nogil:
     cdef const ColumnView* column = &view.columns[j]
-    cdef idx_t p, row
+    cdef idx_t p
     if column.values != NULL:
         return column.values[code]
-    for p in range(n):
-        row = p if rows == NULL else rows[p]
-        if stored_code(column, row) == code:
-            return view.X[row * view.row_stride + j * view.col_stride] + <X_t>0.0
+    if rows != NULL:
+        for p in range(n):
+            if stored_code(column, rows[p]) == code:
+                return view.X[rows[p] * view.row_stride + j * view.col_stride] + <X_t>0.0
+    else:
+        for p in range(n):
+            if stored_code(column, p) == code:
+                return view.X[p * view.row_stride + j * view.col_stride] + <X_t>0.0
     return <X_t>NAN
 
 
