@@ -51,22 +51,35 @@ cdef inline void add_row(Scatter* s, const X_t* x, double w, const double* wt) n
     """Add a row (IN x, n_terms values) of weight w and weighted targets (IN wt, n_targets)."""
     cdef idx_t n_terms = s.n_terms
     cdef idx_t a, b
-    cdef double wz
+    cdef double wz, next_wz
+    cdef double* z = s.z
     cdef double* line
+    cdef double* next_line
     s.weight += w
     for a in range(n_terms):
-        s.z[a] = <double>x[a] - s.origin[a]
-    for a in range(n_terms):
-        wz = w * s.z[a]
-        s.mean[a] += wz
+        z[a] = <double>x[a] - s.origin[a]
+        s.mean[a] += w * z[a]
+    # Two lines at a time: z is read once for both, and a loop that does more suffers less from
+    # where in memory the compiler has put it (a third of the time of TAO on 64 features).
+    for a in range(0, n_terms - 1, 2):
+        wz = w * z[a]
+        next_wz = w * z[a + 1]
         line = s.gram + a * n_terms
+        next_line = line + n_terms
         for b in range(a + 1):
-            line[b] += wz * s.z[b]
+            line[b] += wz * z[b]
+            next_line[b] += next_wz * z[b]
+        next_line[a + 1] += next_wz * z[a + 1]
+    if n_terms % 2 == 1:
+        wz = w * z[n_terms - 1]
+        line = s.gram + (n_terms - 1) * n_terms
+        for b in range(n_terms):
+            line[b] += wz * z[b]
     for b in range(s.n_targets):
         s.total[b] += wt[b]
         line = s.cross + b * n_terms
         for a in range(n_terms):
-            line[a] += wt[b] * s.z[a]
+            line[a] += wt[b] * z[a]
 
 
 cdef inline void centre_gram(Scatter* s) noexcept nogil:
