@@ -18,7 +18,7 @@ from obtree.core.types cimport idx_t
 
 from obtree.tree.path import find_parents
 from obtree.tree.select import select_nodes
-from obtree.tree.tree import FIELDS, OPTIONAL_FIELDS, Tree
+from obtree.tree.tree import Tree, list_arrays
 
 
 def prune_tree(tree, ccp_alpha):
@@ -190,6 +190,5 @@ def cut_branches(tree, collapsed):
         np.where(collapsed[kept], -1, children[kept])
         for children in (tree.children_left, tree.children_right)
     )
-    arrays = {name: getattr(tree, name) for name in (*FIELDS, *OPTIONAL_FIELDS)}
-    arrays["feature_offset"] = offset
+    arrays = list_arrays(tree) | {"feature_offset": offset}
     return Tree.from_arrays(n_features=tree.n_features, **select_nodes(arrays, kept, left, right))

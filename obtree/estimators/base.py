@@ -33,12 +33,13 @@ from obtree.estimators.jobs import count_threads
 from obtree.estimators.params import (
     check_number,
     resolve_growth_rule,
-    resolve_leaf_l2,
+    resolve_leaf,
     resolve_monotonic_cst,
 )
 from obtree.estimators.task import Target
 from obtree.forest.grow import grow_trees
-from obtree.forest.leaves import MIN_WEIGHT, fit_leaves
+from obtree.forest.leaves import LeafFitter, fit_leaves
+from obtree.forest.linear_leaves import MIN_WEIGHT, LinearFitter
 from obtree.splitter.registry import resolve_splitter
 from obtree.tree.predict import Predictor
 
@@ -65,8 +66,8 @@ class GrowthPlan:
         When to stop.
     ccp_alpha : float
         Complexity parameter of pruning.
-    leaf_l2 : float or None
-        Penalty of linear leaves; None when leaves are constant.
+    leaf : LeafFitter or None
+        What fits the leaves; None when they are constant.
     offset : ndarray of float64 or None
         What has been subtracted from the columns of X, for trees to subtract as well.
     """
@@ -79,7 +80,7 @@ class GrowthPlan:
     splitter: object
     rule: GrowthRule
     ccp_alpha: float
-    leaf_l2: float | None = None
+    leaf: LeafFitter | None = None
     offset: np.ndarray | None = None
 
     @property
@@ -122,27 +123,28 @@ class GrowthPlan:
         )
         if self.ccp_alpha > 0:
             trees = [prune_tree(tree, self.ccp_alpha) for tree in trees]
-        if self.leaf_l2 is not None:
+        if self.leaf is not None:
             options.pop("stats", None)
             trees = fit_leaves(
                 trees,
                 X,
                 y,
                 self.target.n_classes,
-                l2=self.leaf_l2,
+                fitter=self.leaf,
                 seeds=seeds,
                 sample_weight=self.weight,
                 n_threads=n_threads,
                 **options,
             )
-            _warn_of_constant_leaves(trees)
+            if isinstance(self.leaf, LinearFitter):
+                _warn_of_constant_leaves(trees)
         return trees
 
 
 def _warn_of_constant_leaves(trees):
     """Tell the user of linear leaves when there is not a single one."""
     if any(tree.node_count > 1 for tree in trees) and not any(
-        tree.has_linear_leaves for tree in trees
+        tree.leaf_kind is not None for tree in trees
     ):
         warnings.warn(
             "leaf='linear' changed nothing: every leaf is pure or has less than "
@@ -281,7 +283,7 @@ class BaseOblique(BaseModel):
                 self, n_rows, monotonic_cst, not splitter.max_features_unbounded
             ),
             ccp_alpha=check_number("ccp_alpha", self.ccp_alpha, 0.0),
-            leaf_l2=resolve_leaf_l2(self, monotonic_cst),
+            leaf=resolve_leaf(self, monotonic_cst),
             offset=offset,
         )
 

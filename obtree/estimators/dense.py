@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from obtree.core.available import find_available_memory
 from obtree.tree.normal_form import NormalForm
-from obtree.tree.tree import FIELDS, OPTIONAL_FIELDS, Tree
+from obtree.tree.tree import FIELDS, Tree, list_arrays
 
 #: Part of the memory that may be taken: scratch, and other programs, need some as well.
 USABLE_SHARE = 0.75
@@ -169,9 +169,10 @@ def widen_model(model, columns, n_features):
     if columns is None:
         return model
     if isinstance(model, Tree):
-        arrays = {name: getattr(model, name) for name in (*FIELDS, *OPTIONAL_FIELDS)}
-        for name in ("term_feature", "leaf_feature"):
-            if arrays[name] is not None:
+        arrays = list_arrays(model)
+        arrays["term_feature"] = columns[arrays["term_feature"]]
+        for name, field in getattr(model.leaf_kind, "fields", {}).items():
+            if field.is_feature:
                 arrays[name] = columns[arrays[name]]
         return Tree.from_arrays(n_features=n_features, **arrays)
     weight = np.zeros((model.n_units, n_features + 1), dtype=np.float32)

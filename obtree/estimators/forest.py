@@ -71,7 +71,7 @@ class ObliqueForestClassifier(ClassificationTask, BaseObliqueForest):
         each tree, before the splitter sees them (rotation forest); X must be dense.
     rotation_size : int, default=3
         Features in a group of the rotation.
-    leaf : {"constant", "linear"}, default="constant"
+    leaf : {"constant", "linear"} or LeafFitter, default="constant"
         What a leaf predicts: the class fractions of its rows, or the probabilities of a
         logistic regression fitted to them, for leaves that are not pure and have at least
         10 rows. See :doc:`/user_guide/linear_leaves`.
@@ -257,7 +257,7 @@ class ObliqueForestRegressor(RegressionTask, BaseObliqueForest):
         each tree, before the splitter sees them (rotation forest); X must be dense.
     rotation_size : int, default=3
         Features in a group of the rotation.
-    leaf : {"constant", "linear"}, default="constant"
+    leaf : {"constant", "linear"} or LeafFitter, default="constant"
         What a leaf predicts: the mean of its rows, or a ridge regression fitted to them,
         for leaves of at least 10 rows. See :doc:`/user_guide/linear_leaves`.
     leaf_l2 : float, default=1.0

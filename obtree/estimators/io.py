@@ -38,7 +38,7 @@ from obtree.estimators.tao_forest import TAOForestClassifier, TAOForestRegressor
 from obtree.estimators.tree import ObliqueTreeClassifier, ObliqueTreeRegressor
 from obtree.tree.normal_form import form_from_state, form_to_state
 from obtree.tree.state import tree_from_state, tree_to_state
-from obtree.tree.tree import OPTIONAL_FIELDS
+from obtree.tree.tree import is_optional
 
 FORMAT = 1
 MAX_BYTES = 2**32
@@ -317,7 +317,7 @@ def _unpack_states(arrays, max_bytes):
         {
             key: column[t]
             for key, column in columns.items()
-            if key not in OPTIONAL_FIELDS or len(column[t])
+            if not is_optional(key) or len(column[t])
         }
         for t in range(n_trees)
     ]

@@ -14,6 +14,8 @@ from sklearn.utils.class_weight import compute_class_weight
 
 from obtree.builder.rule import GrowthRule
 from obtree.core.names import list_names, show, suggest, unknown_name
+from obtree.forest.leaves import LeafFitter
+from obtree.forest.linear_leaves import LinearFitter
 
 NO_LIMIT = 2**31 - 1
 MAX_L2 = 1e100
@@ -275,7 +277,7 @@ def resolve_monotonic_cst(estimator, splitter, n_outputs, n_classes):
     return np.ascontiguousarray(signs, dtype=np.int8)
 
 
-def resolve_leaf_l2(estimator, monotonic_cst):
+def resolve_leaf(estimator, monotonic_cst):
     """Check what is asked of the leaves.
 
     Parameters
@@ -287,24 +289,28 @@ def resolve_leaf_l2(estimator, monotonic_cst):
 
     Returns
     -------
-    l2 : float or None
-        Penalty of linear leaves; None when leaves are constant.
+    fitter : LeafFitter or None
+        What fits the leaves; None when they are constant.
     """
-    check_choice("leaf", estimator.leaf, ("constant", "linear"))
+    is_fitter = isinstance(estimator.leaf, LeafFitter)
+    if not is_fitter:
+        check_choice("leaf", estimator.leaf, ("constant", "linear"))
     l2 = check_number("leaf_l2", estimator.leaf_l2, 0.0, MAX_L2, open_low=True)
-    if estimator.leaf == "constant":
+    if not is_fitter and estimator.leaf == "constant":
         return None
     if monotonic_cst is not None:
         raise ValueError(
-            "monotonic_cst cannot be honoured by leaf='linear', whose models know no "
-            "constraints; expected leaf='constant' or monotonic_cst=None"
+            f"monotonic_cst cannot be honoured by leaf={show(estimator.leaf)}, whose models know "
+            "no constraints; expected leaf='constant' or monotonic_cst=None"
         )
+    if is_fitter:
+        return estimator.leaf
     if estimator.criterion in ("absolute_error", "poisson"):
         raise ValueError(
             f"criterion={show(estimator.criterion)} cannot be used with leaf='linear', whose "
             "models minimise squared errors; expected 'squared_error' or 'friedman_mse'"
         )
-    return l2
+    return LinearFitter(l2=l2)
 
 
 def expand_class_weight(class_weight, codes, classes, sample_weight):

@@ -11,6 +11,7 @@ import numpy as np
 
 from obtree.core.names import show
 from obtree.estimators.base import BaseModel
+from obtree.forest.leaves import LeafFitter
 from obtree.splitter.registry import find_splitter, is_plugin, name_splitter
 from obtree.splitter.saved import SavedSplitter
 from obtree.tree.tree import Tree
@@ -33,6 +34,9 @@ def encode_params(estimator):
     splitter = params.pop(given)
     if isinstance(splitter, (Tree, BaseModel)):
         splitter = getattr(type(estimator)(), given)
+    if isinstance(params.get("leaf"), LeafFitter):
+        # Prediction does not need it, and a refit will say that the name is not known.
+        params["leaf"] = params["leaf"].kind.name
     if callable(params.get("oob_score")):
         params["oob_score"] = True
     if not isinstance(params["random_state"], numbers.Integral):

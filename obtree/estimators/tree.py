@@ -187,7 +187,7 @@ class ObliqueTreeClassifier(ClassificationTask, BaseObliqueTree):
     monotonic_cst : array-like of int of shape (n_features,) or dict, default=None
         Direction (1, 0, -1) in which the probability of the second class may
         follow each feature.
-    leaf : {"constant", "linear"}, default="constant"
+    leaf : {"constant", "linear"} or LeafFitter, default="constant"
         What a leaf predicts: the class fractions of its rows, or the probabilities of a
         logistic regression fitted to them, for leaves that are not pure and have at least
         10 rows. See :doc:`/user_guide/linear_leaves`.
@@ -292,7 +292,7 @@ class ObliqueTreeRegressor(RegressionTask, BaseObliqueTree):
         Complexity parameter of minimal cost-complexity pruning.
     monotonic_cst : array-like of int of shape (n_features,) or dict, default=None
         Direction (1, 0, -1) in which the prediction may follow each feature.
-    leaf : {"constant", "linear"}, default="constant"
+    leaf : {"constant", "linear"} or LeafFitter, default="constant"
         What a leaf predicts: the mean of its rows, or a ridge regression fitted to them,
         for leaves of at least 10 rows. See :doc:`/user_guide/linear_leaves`.
     leaf_l2 : float, default=1.0

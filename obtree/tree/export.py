@@ -87,8 +87,9 @@ def export_text(tree, feature_names=None, class_names=None, max_depth=10, decima
         node, depth, lead, indent = stack.pop()
         if tree.children_left[node] < 0:
             text = _describe_leaf(tree, node, class_names if is_classifier else None, decimals)
-            if tree.has_linear_leaves and tree.leaf_ptr[node] < tree.leaf_ptr[node + 1]:
-                text += ": " + _describe_model(tree.shifted, node, marked, decimals, max_terms)
+            if tree.leaf_kind is not None:
+                model = tree.leaf_kind.describe(tree.shifted, node, marked, decimals, max_terms)
+                text += f": {model}" if model else ""
         elif depth >= limit:
             text = f"... (n={tree.n_node_samples[node]})"
         else:
@@ -161,14 +162,15 @@ def _describe_split(tree, node, feature_names, decimals, max_terms):
     if len(weights) == 1 and weights[0] == 1.0:
         text = names[0]
     else:
-        text = _describe_sum(names, weights, decimals, max_terms)
+        text = describe_sum(names, weights, decimals, max_terms)
     text += f" <= {tree.threshold[node]:.{decimals}f}"
     if tree.lower_threshold is not None and np.isfinite(tree.lower_threshold[node]):
         text = f"{tree.lower_threshold[node]:.{decimals}f} < {text}"
     return text + (" or missing" if tree.missing_go_left[node] else "")
 
 
-def _describe_sum(names, weights, decimals, max_terms):
+def describe_sum(names, weights, decimals, max_terms):
+    """A weighted sum as text, its largest terms only."""
     shown = np.sort(np.argsort(-np.abs(weights), kind="stable")[:max_terms])
     text = ""
     for k in shown:
@@ -193,23 +195,3 @@ def _describe_leaf(tree, node, class_names, decimals):
     share = ", ".join(f"{value[k, c]:.{decimals}f}" for k, c in enumerate(best))
     names = ", ".join(str(class_names[c]) for c in best)
     return f"class {names} ({count}, {share})"
-
-
-def _describe_model(tree, node, feature_names, decimals, max_terms):
-    terms = slice(tree.leaf_ptr[node], tree.leaf_ptr[node + 1])
-    names = [str(feature_names[j]) for j in tree.leaf_feature[terms]]
-    weight, intercept = tree.leaf_weight[terms], tree.leaf_intercept[node]
-    if tree.max_n_classes == 1:
-        sums = []
-        for output in range(tree.n_outputs):
-            text = _describe_sum(names, weight[:, output], decimals, max_terms)
-            sign = "-" if intercept[output] < 0 else "+"
-            sums.append(f"{text} {sign} {abs(intercept[output]):.{decimals}f}")
-        return ", ".join(sums)
-    # Only differences between classes matter.
-    spread = np.ptp(weight, axis=1)
-    shown = np.sort(np.argsort(-spread, kind="stable")[:max_terms])
-    listed = [names[k] for k in shown]
-    if len(shown) < len(names):
-        listed.append(f"({len(names) - len(shown)} smaller terms)")
-    return f"softmax of {', '.join(listed)}"

@@ -14,7 +14,7 @@ from obtree.linear.loss cimport apply_softmax
 
 # The models of one tree, by node; see the arrays of the same names in Tree.
 cdef struct LeafModels:
-    const int64_t* ptr            # n_nodes + 1; NULL when every leaf is constant
+    const int64_t* ptr            # n_nodes + 1
     const int32_t* feature
     const double* weight          # (n_terms, n_values)
     const double* intercept       # (n_nodes, n_values)

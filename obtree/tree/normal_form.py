@@ -4,6 +4,7 @@ import numpy as np
 
 from obtree.core.names import show
 from obtree.data.offset import OffsetModel
+from obtree.tree.state import check_type, is_integer
 
 # 1: the arrays every form has. 2: an offset of the features as well.
 FORMATS = (1, 2)
@@ -187,7 +188,7 @@ def form_from_state(state):
         raise ValueError(f"the state of a form must be a dict, got {type(state).__name__}")
     if "format" not in state:
         raise ValueError("missing or unexpected fields in a form: format")
-    if not _is_integer(state["format"]) or state["format"] not in FORMATS:
+    if not is_integer(state["format"]) or state["format"] not in FORMATS:
         raise ValueError(f"format is {show(state['format'])}; this version reads formats {FORMATS}")
     fields = dict(FIELDS)
     if state["format"] == 2:
@@ -197,10 +198,10 @@ def form_from_state(state):
         wrong = sorted(str(name) for name in state.keys() ^ expected)
         raise ValueError(f"missing or unexpected fields in a form: {', '.join(wrong)}")
     for name, most in COUNTS.items():
-        if not _is_integer(state[name]) or not 1 <= state[name] <= most:
+        if not is_integer(state[name]) or not 1 <= state[name] <= most:
             raise ValueError(f"{name} is {show(state[name])}; expected an integer in 1..{most}")
     for name, (dtype, n_dimensions) in fields.items():
-        _check_type(name, state[name], dtype, n_dimensions)
+        check_type(name, state[name], dtype, n_dimensions)
     # A private copy in native order: what was checked is what is used.
     arrays = {name: np.array(state[name], dtype=dtype) for name, (dtype, _) in fields.items()}
     counts = {name: int(state[name]) for name in COUNTS}
@@ -208,19 +209,6 @@ def form_from_state(state):
     _check_values(arrays)
     _check_links(arrays, counts["n_classes"])
     return NormalForm.from_arrays(**counts, **arrays)
-
-
-def _is_integer(value):
-    return isinstance(value, int | np.integer) and not isinstance(value, bool)
-
-
-def _check_type(name, array, dtype, n_dimensions):
-    if not isinstance(array, np.ndarray):
-        raise ValueError(f"{name} must be an array, got {type(array).__name__}")
-    if array.dtype.newbyteorder("=") != np.dtype(dtype):
-        raise ValueError(f"{name} has dtype {array.dtype}; expected {np.dtype(dtype)}")
-    if array.ndim != n_dimensions:
-        raise ValueError(f"{name} has {array.ndim} dimensions; expected {n_dimensions}")
 
 
 def _check_shapes(arrays, n_features):

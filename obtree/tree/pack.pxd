@@ -5,7 +5,6 @@ from libc.string cimport memcpy
 
 from obtree.core.dispatch cimport NarrowNode, PlaneNode, PlaneTerms, WideNode
 from obtree.core.types cimport idx_t
-from obtree.tree.leaf_model cimport LeafModels
 
 # Leaves of the narrow layout: bits for a class or the number of a vector.
 cdef enum:
@@ -31,9 +30,9 @@ cdef struct PackedView:
     const PlaneTerms* terms       # n_trees: where the terms of each begin
     bint general                  # some tree has products or intervals
     const double* lower           # by slot; NULL when no node has an interval
-    # Forests with linear leaves; NULL in others.
-    const LeafModels* models      # n_trees
-    const int64_t* n_classes      # n_outputs
+    # (n_trees) the bound LeafModel of each tree, borrowed, NULL where leaves are constant; NULL
+    # when they are in all trees.
+    void** models
 
 
 cdef class PackedForest:
@@ -49,7 +48,7 @@ cdef class PackedForest:
     cdef object _terms            # arrays that the pointers of the view refer to
     cdef object _term_ranges      # for each tree: (first, n_more) by node
     cdef double[::1] _lower
-    cdef object _models           # the same for linear leaves
+    cdef object _models           # owners of the models
     cdef int _pack_tree(self, tree, idx_t t, int32_t[::1] position, int32_t[::1] depth,
                         int32_t[::1] stack, list vectors) except -1
 

@@ -31,8 +31,9 @@ from obtree.core.dispatch cimport (
 )
 from obtree.core.team cimport check_signals
 from obtree.core.types cimport idx_t
-from obtree.tree.leaf_model cimport LeafModels
+from obtree.tree.leaf_base cimport LeafModel
 
+from obtree.tree.leaf_base import check_leaf_shapes
 from obtree.tree.terms import PADDING, TERM, is_general, lay_terms
 
 cdef enum:
@@ -127,28 +128,11 @@ def has_unit_terms(tree):
 def fits_narrow(tree, shift):
     """Whether a tree of unit terms can use the narrow layout."""
     return (
-        not tree.has_linear_leaves
+        tree.leaf_kind is None
         and tree.n_features <= MAX_NARROW_FEATURES
         and tree.node_count < 1 << (32 - shift)
         and max(tree.n_leaves, tree.value.shape[2]) < 1 << NUMBER_BITS
     )
-
-
-def check_models(t, tree):
-    """Refuse linear leaves that would be read outside their arrays."""
-    ptr, feature = tree.leaf_ptr, tree.leaf_feature
-    n_values = tree.value[0].size
-    if (
-        ptr.shape != (tree.node_count + 1,)
-        or tree.leaf_weight.shape != (len(feature), n_values)
-        or tree.leaf_intercept.shape != (tree.node_count, n_values)
-        or ptr[0] != 0
-        or ptr[tree.node_count] != len(feature)
-        or (np.diff(ptr) < 0).any()
-    ):
-        raise ValueError(f"tree {t}: the arrays of its linear leaves disagree")
-    if feature.min() < 0 or feature.max() >= tree.n_features:
-        raise ValueError(f"tree {t}: leaf_feature is out of range")
 
 
 def count_sure_steps(tree, depth):
@@ -181,8 +165,8 @@ cdef class PackedForest:
             fits_narrow(tree, self.view.shift) for tree in trees
         )
         self._allocate(trees)
-        if any(tree.has_linear_leaves for tree in trees):
-            self._share_models(trees)
+        if any(tree.leaf_kind is not None for tree in trees):
+            self._bind_models(trees)
 
         longest = max(tree.node_count for tree in trees)
         scratch = np.empty((3, longest), dtype=np.int32)
@@ -255,29 +239,27 @@ cdef class PackedForest:
             self._lower = np.full(self._start[len(trees)], -np.inf)
             self.view.lower = &self._lower[0]
 
-    def _share_models(self, trees):
-        """The arrays of linear leaves are used where they are; the trees keep them alive."""
-        cdef const int64_t[::1] ptr
-        cdef const int32_t[::1] feature
-        cdef const double[:, ::1] weight, intercept
-        cdef const int64_t[::1] n_classes = trees[0].n_classes
-        cdef unsigned char[::1] memory = np.zeros(len(trees) * sizeof(LeafModels), dtype=np.uint8)
-        cdef LeafModels* models = <LeafModels*>&memory[0]
+    def _bind_models(self, trees):
+        """Let leaf models read the arrays of the trees where they are."""
+        cdef unsigned char[::1] memory = np.zeros(len(trees) * sizeof(void*), dtype=np.uint8)
+        cdef void** models = <void**>&memory[0]
+        cdef LeafModel model
         cdef idx_t t
+        bound = []
         for t in range(len(trees)):
             tree = trees[t]
-            if not tree.has_linear_leaves:
+            if tree.leaf_kind is None:
                 continue
-            check_models(t, tree)
-            ptr, feature = tree.leaf_ptr, tree.leaf_feature
-            weight, intercept = tree.leaf_weight, tree.leaf_intercept
-            models[t].ptr = &ptr[0]
-            models[t].feature = &feature[0]
-            models[t].weight = &weight[0, 0]
-            models[t].intercept = &intercept[0, 0]
-        self._models = (np.asarray(memory), list(trees))
+            try:
+                check_leaf_shapes(tree.leaf_kind, tree.leaf_arrays, tree.node_count,
+                                  self.view.n_values, tree.n_features)
+            except ValueError as error:
+                raise ValueError(f"tree {t}: {error}") from None
+            model = tree.leaf_kind(tree)
+            bound.append(model)
+            models[t] = <void*>model
+        self._models = (np.asarray(memory), bound)
         self.view.models = models
-        self.view.n_classes = &n_classes[0]
 
     cdef int _pack_tree(self, tree, idx_t t, int32_t[::1] position, int32_t[::1] depth,
                         int32_t[::1] stack, list vectors) except -1:

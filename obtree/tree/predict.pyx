@@ -13,22 +13,18 @@ from libc.math cimport INFINITY, log2
 from libc.stdint cimport int32_t, int64_t, uint32_t
 from libc.string cimport memset
 
-from obtree.core.dispatch cimport (
-    OBTREE_FLOAT_ROWS,
-    OBTREE_KEY_GROUPS,
-    OBTREE_KEY_ROWS,
-    kernels,
-)
-from obtree.core.team cimport THREAD_WORK, choose_threads, run_items, should_stop
+from obtree.core.dispatch cimport OBTREE_KEY_ROWS, kernels
+from obtree.core.team cimport choose_threads, run_items, should_stop
 from obtree.core.types cimport X_t, idx_t
 from obtree.tree.pack cimport PackedForest, PackedView
 from obtree.tree.reduce cimport (
     ADD_VALUES,
     ADD_VOTES,
+    MODEL_ROWS,
     NAME_LEAVES,
     Task,
     finish_rows,
-    reduce_linear,
+    reduce_models,
     reduce_tree,
 )
 from obtree.tree.settle cimport drop_settled, looks_now
@@ -41,6 +37,7 @@ from obtree.tree.rows cimport (
     open_rows,
     prepare_block,
 )
+from obtree.tree.walk cimport choose_block_rows, get_layout, walk_narrow, walk_planes
 
 from obtree.core.names import unknown_name
 from obtree.data.offset import have_same_offset
@@ -49,15 +46,9 @@ from obtree.tree.path import trace_paths
 cnp.import_array()
 
 cdef enum:
-    NARROW_ROW = 64               # features: a walk touches most of such a row
-    LARGE_BLOCK_BYTES = 1 << 22
-    BLOCK_BYTES = 1 << 19
-    MAX_BLOCK_ROWS = 16384
-    WALK_BYTES = 1 << 16          # rows that one walk takes through a tree together
     FEW_ROWS = 3                  # up to here trees are interleaved, not rows
     STACK_TREES = 128             # trees walked per call then
     STOP_TREES = 8                # trees between two looks for an interruption
-    SHARES = 4                    # blocks for each thread: one that is late leaves them to others
 
 # The smallest probability that a product of trees sees: one tree that has never seen a
 # class at a leaf must not rule it out for the whole forest.
@@ -225,7 +216,7 @@ cdef class Predictor:
         cdef PackedForest forest = self._forest
         if task.n_outputs != 1:
             return 0
-        # Pure leaves and votes are one class against none; so is what linear leaves make.
+        # Pure leaves and votes are one class against none; so is what leaf models make.
         task.spread = 1.0
         task.slack = SLACK * forest.view.n_trees
         if task.reduction == ADD_VOTES or len(forest.vectors) == 0:
@@ -258,7 +249,7 @@ cdef class Predictor:
         lists_size = (5 * block_rows + 3 * LANES + 15) // 16 * 16
         scores_size = 0
         if view.models != NULL:
-            scores_size = (2 * view.n_values + 15) // 16 * 16
+            scores_size = (2 * MODEL_ROWS * view.n_values + 15) // 16 * 16
         if task.classes != NULL:
             sums_size = (2 * block_rows * view.n_values + 15) // 16 * 16
         cdef cnp.npy_intp size = n_workers * (x_size + lists_size + scores_size + sums_size)
@@ -312,35 +303,9 @@ cdef double estimate_work(tree):
     cdef double n_nodes = tree.node_count
     cdef double n_terms = tree.term_weight.size
     cdef double work = log2(n_nodes + 1.0) * (1.0 + n_terms / (n_nodes + 1.0))
-    if tree.has_linear_leaves:
-        work += 2.0 * tree.leaf_weight.size / (n_nodes + 1.0)
+    if tree.leaf_kind is not None:
+        work += tree.leaf_kind.estimate_work(tree)
     return work
-
-
-cdef idx_t choose_block_rows(const PackedView* view, idx_t n_rows, idx_t n_threads,
-                             double row_work) noexcept:
-    """Rows of a block, so that threads have equal work and memory is visited seldom.
-
-    A block shares the second-level cache with one tree. Rows of few features are read from
-    end to end, tree after tree, which the hardware foresees: there the cache is
-    better left to the tree, and a larger block uses it for longer (Covertype, 16,000 rows
-    against 4,000: 20 % faster).
-    """
-    cdef idx_t n_bytes = LARGE_BLOCK_BYTES if view.n_features <= NARROW_ROW else BLOCK_BYTES
-    cdef idx_t row_bytes = 4 * view.n_features + 8 * view.n_values + 16
-    cdef idx_t most = max(min(n_bytes // row_bytes, <idx_t>MAX_BLOCK_ROWS), 1)
-    cdef idx_t n_blocks = (n_rows + most - 1) // most
-    cdef idx_t least = LANES if view.narrow else 1
-    if n_threads > 1:
-        # Smaller ones, as long as each is worth the while.
-        n_blocks = max(n_blocks, min(SHARES * n_threads,
-                                     <idx_t>(8.0 * row_work * n_rows / THREAD_WORK)))
-    n_blocks = (n_blocks + n_threads - 1) // n_threads * n_threads
-    return ((n_rows + n_blocks - 1) // n_blocks + least - 1) // least * least
-
-
-cdef inline int32_t get_layout(const PackedView* view) noexcept nogil:
-    return OBTREE_KEY_GROUPS if view.narrow else OBTREE_FLOAT_ROWS
 
 
 cdef void run_block(void* context, idx_t block, idx_t worker, void* team) noexcept nogil:
@@ -383,8 +348,8 @@ cdef void run_block(void* context, idx_t block, idx_t worker, void* team) noexce
                 view.wide_nodes + view.start[t], <const X_t*>x, n, view.n_features,
                 view.n_sure[t], found, lists,
             )
-        if view.models != NULL and view.models[t].ptr != NULL and task.reduction != NAME_LEAVES:
-            reduce_linear(view, &task, t, <const X_t*>x, start, n, found,
+        if view.models != NULL and view.models[t] != NULL and task.reduction != NAME_LEAVES:
+            reduce_models(view, &task, t, <const X_t*>x, start, n, found,
                           <double*>(x + job.x_size + job.lists_size))
         else:
             reduce_tree(view, &task, t, start, n, found)
@@ -412,34 +377,3 @@ cdef void route_few_rows(const Job* job, const Task* task, idx_t start, idx_t en
                 reduce_tree(view, task, t + k, row, 1, found + k)
             t += n
     finish_rows(view, task, start, end - start, NULL)
-
-
-cdef void walk_narrow(const PackedView* view, idx_t t, const uint32_t* x, idx_t n, bint missing,
-                      uint32_t* found, uint32_t* lists) noexcept nogil:
-    """found[r] = slot of the leaf row r reaches in a tree of the narrow layout.
-
-    Some rows at a time, as many as stay in the cache until all have arrived.
-    """
-    cdef idx_t most = max(WALK_BYTES // (4 * view.n_features), <idx_t>256) // LANES * LANES
-    cdef idx_t start = 0
-    while start < n:
-        kernels().traverse_narrow(
-            view.narrow_nodes + view.start[t], x + start * view.n_features,
-            min(most, n - start), view.n_features, view.shift, view.mask, view.n_sure[t],
-            missing, found + start, lists,
-        )
-        start += most
-
-
-cdef void walk_planes(const PackedView* view, idx_t t, const X_t* x, idx_t n,
-                      uint32_t* found) noexcept nogil:
-    """found[r] = slot of the leaf row r reaches in a tree of a forest with oblique nodes."""
-    cdef const double* lower = NULL
-    if not view.general:
-        kernels().traverse_planes(view.plane_nodes + view.start[t], view.terms + t, x, n,
-                                  view.n_features, found)
-        return
-    if view.lower != NULL:
-        lower = view.lower + view.start[t]
-    kernels().traverse_forms(view.plane_nodes + view.start[t], view.terms + t, lower, x, n,
-                             view.n_features, found)

@@ -1,10 +1,10 @@
 # What becomes of the leaves that rows reach: their values are added up, or their numbers noted.
 
 from libc.math cimport log
-from libc.stdint cimport int32_t, int64_t, uint32_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 
 from obtree.core.types cimport X_t, idx_t
-from obtree.tree.leaf_model cimport LeafModels, predict_leaf
+from obtree.tree.leaf_base cimport LeafModel
 from obtree.tree.pack cimport PackedView, read_leaf
 
 # What a block does with the leaves its rows reach.
@@ -12,6 +12,10 @@ cdef enum Reduction:
     ADD_VALUES                    # add the leaf's values
     ADD_VOTES                     # add 1 to the class with the largest value
     NAME_LEAVES                   # write the leaf's node number
+
+
+cdef enum:
+    MODEL_ROWS = 32               # rows that a leaf model predicts in one call
 
 
 cdef struct Task:
@@ -83,38 +87,45 @@ cdef inline idx_t find_largest(const double* values, idx_t n) noexcept nogil:
     return best
 
 
-cdef inline void reduce_linear(const PackedView* view, const Task* task, idx_t t, const X_t* x,
+cdef inline void reduce_models(const PackedView* view, const Task* task, idx_t t, const X_t* x,
                                idx_t start, idx_t n, const uint32_t* found,
                                double* scratch) noexcept nogil:
-    """The same for a tree with linear leaves.
+    """The same for a tree whose leaves have models.
 
     Parameters
     ----------
     x : IN (n, n_features)
         The rows.
-    scratch : (n_values,)
+    scratch : (MODEL_ROWS, n_values)
     """
-    cdef const LeafModels* models = view.models + t
     cdef idx_t n_values = view.n_values
-    cdef idx_t r, k, best
+    cdef idx_t first = 0, here, r, k, best
+    cdef int32_t node[MODEL_ROWS]
+    cdef uint8_t is_known[MODEL_ROWS]
+    cdef const double* values
     cdef double* out = task.out + (start - task.first_row) * n_values
-    for r in range(n):
-        if not predict_leaf(
-            models, view.node_id[view.start[t] + found[r]], view.n_classes, task.n_outputs,
-            task.n_classes, x + r * view.n_features, scratch,
-        ):
-            reduce_tree(view, task, t, start + r, 1, found + r)
-        elif task.reduction == ADD_VOTES:
-            for k in range(task.n_outputs):
-                best = find_largest(scratch + k * task.n_classes, task.n_classes)
-                out[k * task.n_classes + best] += 1.0
-        elif task.floor > 0.0:
-            for k in range(n_values):
-                out[k] += log(max(scratch[k], task.floor))
-        else:
-            for k in range(n_values):
-                out[k] += scratch[k]
-        out += n_values
+    while first < n:
+        here = min(<idx_t>MODEL_ROWS, n - first)
+        for r in range(here):
+            node[r] = view.node_id[view.start[t] + found[first + r]]
+        (<LeafModel>view.models[t]).predict(node, x + first * view.n_features, here, scratch,
+                                            is_known)
+        for r in range(here):
+            values = scratch + r * n_values
+            if not is_known[r]:
+                reduce_tree(view, task, t, start + first + r, 1, found + first + r)
+            elif task.reduction == ADD_VOTES:
+                for k in range(task.n_outputs):
+                    best = find_largest(values + k * task.n_classes, task.n_classes)
+                    out[k * task.n_classes + best] += 1.0
+            elif task.floor > 0.0:
+                for k in range(n_values):
+                    out[k] += log(max(values[k], task.floor))
+            else:
+                for k in range(n_values):
+                    out[k] += values[k]
+            out += n_values
+        first += here
 
 
 cdef inline void finish_rows(const PackedView* view, const Task* task, idx_t start, idx_t n,

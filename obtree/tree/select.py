@@ -2,9 +2,10 @@
 
 import numpy as np
 
-# Arrays by term, and by term of a linear leaf; those of the tree as a whole. Others are by node.
+from obtree.tree.leaf_kinds import find_kind
+
+# Arrays by term; those of the tree as a whole. Others are by node.
 _BY_TERM = ("term_feature", "term_weight", "term_partner", "term_share")
-_BY_LEAF_TERM = ("leaf_feature", "leaf_weight")
 _OF_TREE = ("n_classes", "feature_offset")
 
 
@@ -26,22 +27,20 @@ def select_nodes(arrays, kept, left, right):
     dict of str to ndarray
     """
     is_leaf = left < 0
+    arrays = {name: array for name, array in arrays.items() if array is not None}
     number = np.zeros(len(arrays["children_left"]), dtype=np.int64)
     number[kept] = np.arange(len(kept))
-    ranges = {
-        "term_ptr": (_BY_TERM, ~is_leaf),
-        "leaf_ptr": (_BY_LEAF_TERM, ~np.zeros_like(is_leaf)),
-    }
-    selected = {name: arrays[name] for name in _OF_TREE if name in arrays}
-    for name, (by_term, has_terms) in ranges.items():
-        if arrays.get(name) is None:
-            continue
-        selected[name], terms = keep_ranges(arrays[name], kept, has_terms)
-        for other in by_term:
-            if arrays.get(other) is not None:
-                selected[other] = arrays[other][terms]
+    selected = {name: array for name, array in arrays.items() if name in _OF_TREE}
+    selected |= _select_ranges(arrays, "term_ptr", _BY_TERM, kept, ~is_leaf)
+    kind = find_kind(arrays)
+    if kind is not None:
+        # What becomes a leaf is a constant one: only leaves have terms.
+        by_term = [name for name, field in kind.fields.items() if field.by == "term"]
+        for name, field in kind.fields.items():
+            if field.by == "pointer":
+                selected |= _select_ranges(arrays, name, by_term, kept, kept >= 0)
     for name, array in arrays.items():
-        if array is not None and name not in (*selected, *_BY_TERM, *_BY_LEAF_TERM):
+        if name not in selected:
             selected[name] = array[kept]
     for name, children in (("children_left", left), ("children_right", right)):
         selected[name] = np.where(is_leaf, -1, number[children])
@@ -53,6 +52,12 @@ def select_nodes(arrays, kept, left, right):
         if name in selected:
             selected[name] = np.where(is_leaf, at_leaves, selected[name])
     return selected
+
+
+def _select_ranges(arrays, pointer, by_term, kept, has_terms):
+    """A pointer to terms, and what the tree has of them, for some nodes."""
+    ptr, terms = keep_ranges(arrays[pointer], kept, has_terms)
+    return {pointer: ptr} | {name: arrays[name][terms] for name in by_term if name in arrays}
 
 
 def keep_ranges(ptr, kept, has_terms):

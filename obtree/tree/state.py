@@ -9,10 +9,26 @@ stack nor time (links are followed by doubling).
 import numpy as np
 
 from obtree.core.names import show
+from obtree.tree.leaf_base import (
+    check_classes,
+    check_leaf_shapes,
+    check_leaf_values,
+    check_ranges,
+)
+from obtree.tree.leaf_kinds import find_kind
+from obtree.tree.linear_leaf import LinearLeaf
 from obtree.tree.path import compute_depths
-from obtree.tree.tree import FIELDS, LEAF_FIELDS, OPTIONAL_FIELDS, Tree
+from obtree.tree.tree import (
+    FIELDS,
+    LEAF_FIELDS,
+    OPTIONAL_FIELDS,
+    Tree,
+    list_arrays,
+    list_leaf_types,
+)
 
-# 1: the arrays every tree has. 2: those and some of the optional ones. 3: linear leaves as well.
+# 1: the arrays every tree has. 2: those and some of the optional ones. 3: those of one kind of
+# leaves as well, by whose names the kind is known.
 # 4: an offset of the features, and any of the others.
 # A tree that can be written in an older format is, so that older versions read it.
 FORMATS = (1, 2, 3, 4)
@@ -46,10 +62,10 @@ def tree_to_state(tree):
         `Tree.from_arrays` takes them.
     """
     offset, tree = tree.feature_offset, tree.shifted
-    names = [name for name in OPTIONAL_FIELDS if getattr(tree, name) is not None]
-    number = 3 if tree.has_linear_leaves else 2 if names else 1
+    arrays = {name: array for name, array in list_arrays(tree).items() if array is not None}
+    number = 1 if arrays.keys() == FIELDS.keys() else 2 if tree.leaf_kind is None else 3
     state = {"format": number, "n_features": tree.n_features}
-    state.update((name, np.asarray(getattr(tree, name))) for name in (*FIELDS, *names))
+    state.update((name, np.asarray(array)) for name, array in arrays.items())
     if offset is not None:
         state.update(format=4, feature_offset=np.asarray(offset))
     return state
@@ -76,13 +92,16 @@ def tree_from_state(state):
         raise ValueError(f"a tree state must be a dict, got {type(state).__name__}")
     if "format" not in state:
         raise ValueError("a tree state must hold 'format'")
-    if not _is_integer(state["format"]) or state["format"] not in FORMATS:
+    if not is_integer(state["format"]) or state["format"] not in FORMATS:
         raise ValueError(f"format is {show(state['format'])}; this version reads formats {FORMATS}")
     optional = set()
     if state["format"] > 1:
         optional = OPTIONAL_FIELDS.keys() & state.keys() - {*LEAF_FIELDS, "feature_offset"}
-    if state["format"] == 3 or (state["format"] == 4 and state.keys() & set(LEAF_FIELDS)):
-        optional |= set(LEAF_FIELDS)
+    kind = find_kind(state) if state["format"] > 2 else None
+    if state["format"] == 3 and kind is None:
+        kind = LinearLeaf
+    types = OPTIONAL_FIELDS | list_leaf_types(kind)
+    optional |= list_leaf_types(kind).keys()
     if state["format"] == 4:
         optional.add("feature_offset")
     expected = {"format", "n_features", *FIELDS, *optional}
@@ -90,32 +109,36 @@ def tree_from_state(state):
         wrong = sorted(str(name) for name in state.keys() ^ expected)
         raise ValueError(f"missing or unexpected fields in a tree state: {', '.join(wrong)}")
     n_features = state["n_features"]
-    if not _is_integer(n_features) or not 1 <= n_features <= MAX_COUNT:
+    if not is_integer(n_features) or not 1 <= n_features <= MAX_COUNT:
         raise ValueError(f"n_features is {show(n_features)}; expected an integer in 1..{MAX_COUNT}")
-    fields = FIELDS | {name: OPTIONAL_FIELDS[name] for name in sorted(optional)}
+    fields = FIELDS | {name: types[name] for name in sorted(optional)}
+    wide = {name for name in fields if kind and name in kind.fields and kind.fields[name].wide}
     for name, dtype in fields.items():
-        _check_type(name, state[name], dtype)
+        check_type(name, state[name], dtype, 3 if name == "value" else 2 if name in wide else 1)
     _check_lengths(state)
     # A private copy in native order: what was checked is what is used.
     arrays = {name: np.array(state[name], dtype=dtype) for name, dtype in fields.items()}
     _check_values(arrays)
     _check_children(arrays)
     _check_terms(arrays, int(n_features))
-    if "leaf_ptr" in arrays:
-        _check_leaves(arrays, int(n_features))
+    if kind is not None:
+        n_values = arrays["value"][0].size
+        check_leaf_shapes(kind, arrays, len(arrays["value"]), n_values, int(n_features))
+        check_leaf_values(kind, arrays, arrays["children_left"] == -1, arrays["n_classes"])
     return Tree.from_arrays(n_features=n_features, **arrays)
 
 
-def _is_integer(value):
+def is_integer(value):
+    """Whether a value is a whole number; True and False are not."""
     return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
-def _check_type(name, array, dtype):
+def check_type(name, array, dtype, n_dimensions):
+    """Refuse what is no array of this type, in whatever byte order."""
     if not isinstance(array, np.ndarray):
         raise ValueError(f"{name} must be an array, got {type(array).__name__}")
     if array.dtype.newbyteorder("=") != np.dtype(dtype):
         raise ValueError(f"{name} has dtype {array.dtype}; expected {np.dtype(dtype)}")
-    n_dimensions = {"value": 3, "leaf_weight": 2, "leaf_intercept": 2}.get(name, 1)
     if array.ndim != n_dimensions:
         raise ValueError(f"{name} has {array.ndim} dimensions; expected {n_dimensions}")
 
@@ -148,15 +171,6 @@ def _check_lengths(state):
             f"n_classes runs from {n_classes.min()} to {n_classes.max()}; expected at least 1 "
             f"and the largest to be {max_n_classes}, as in value"
         )
-    if "leaf_ptr" in state:
-        _check_length("leaf_ptr", state["leaf_ptr"], n_nodes + 1)
-        rows = {"leaf_weight": state["leaf_feature"].shape[0], "leaf_intercept": n_nodes}
-        for name, length in rows.items():
-            if state[name].shape != (length, n_outputs * max_n_classes):
-                raise ValueError(
-                    f"{name} has shape {state[name].shape}; expected "
-                    f"{(length, n_outputs * max_n_classes)}"
-                )
 
 
 def _check_length(name, array, length):
@@ -188,19 +202,7 @@ def _check_values(arrays):
     if value.shape[2] > 1:
         if (value < 0).any():
             raise ValueError("value holds a negative class fraction")
-        _check_classes("value", value, arrays["n_classes"])
-
-
-def _check_classes(name, by_output, n_classes):
-    """An output with fewer classes than others has zeros in place of those it lacks."""
-    beyond = np.arange(by_output.shape[2]) >= n_classes[:, np.newaxis]
-    if beyond.any():
-        wrong = (by_output.any(axis=0) & beyond).any(axis=1)
-        if wrong.any():
-            output = int(wrong.argmax())
-            raise ValueError(
-                f"{name} of output {output} goes beyond its n_classes = {n_classes[output]}"
-            )
+        check_classes("value", value, arrays["n_classes"])
 
 
 def _check_children(arrays):
@@ -227,33 +229,9 @@ def _check_children(arrays):
         raise ValueError("children_left and children_right hold a cycle")
 
 
-def _check_ranges(name, ptr, n_terms):
-    """Every node has its terms, one range after the other."""
-    if ptr[0] != 0 or ptr[-1] != n_terms:
-        raise ValueError(f"{name} must run from 0 to the {n_terms} terms")
-    if (ptr[1:] < ptr[:-1]).any():
-        raise ValueError(f"{name} must not decrease")
-
-
-def _check_leaves(arrays, n_features):
-    """Linear models stand at leaves and speak of features and classes that exist."""
-    feature = arrays["leaf_feature"]
-    _check_ranges("leaf_ptr", arrays["leaf_ptr"], feature.shape[0])
-    if (np.diff(arrays["leaf_ptr"])[arrays["children_left"] != -1] > 0).any():
-        raise ValueError("leaf_ptr must give terms to leaves only")
-    if (feature < 0).any() or (feature >= n_features).any():
-        raise ValueError(f"leaf_feature must be in 0..{n_features - 1}")
-    _, n_outputs, max_n_classes = arrays["value"].shape
-    for name in ("leaf_weight", "leaf_intercept"):
-        if not np.isfinite(arrays[name]).all():
-            raise ValueError(f"{name} must be finite")
-        by_output = arrays[name].reshape(-1, n_outputs, max_n_classes)
-        _check_classes(name, by_output, arrays["n_classes"])
-
-
 def _check_terms(arrays, n_features):
     term_ptr, term_feature = arrays["term_ptr"], arrays["term_feature"]
-    _check_ranges("term_ptr", term_ptr, term_feature.shape[0])
+    check_ranges("term_ptr", term_ptr, term_feature.shape[0])
     internal = arrays["children_left"] != -1
     if ((np.diff(term_ptr) > 0) != internal).any():
         raise ValueError("term_ptr must give terms to every internal node and none to leaves")

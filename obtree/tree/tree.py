@@ -4,6 +4,8 @@ import numpy as np
 from scipy.sparse import issparse
 
 from obtree.data.offset import OffsetModel, have_same_offset, shift_features, sum_offsets
+from obtree.tree.leaf_kinds import find_kind
+from obtree.tree.linear_leaf import LinearLeaf
 from obtree.tree.path import compute_depths
 
 FIELDS = {
@@ -26,15 +28,12 @@ OPTIONAL_FIELDS = {
     "term_partner": np.int32,
     "lower_threshold": np.float64,
     "term_share": np.float32,
-    "leaf_ptr": np.int64,
-    "leaf_feature": np.int32,
-    "leaf_weight": np.float64,
-    "leaf_intercept": np.float64,
+    **{name: field.dtype for name, field in LinearLeaf.fields.items()},
     "feature_offset": np.float64,
 }
 
 # Those of linear leaves: a tree has all of them or none.
-LEAF_FIELDS = ("leaf_ptr", "leaf_feature", "leaf_weight", "leaf_intercept")
+LEAF_FIELDS = tuple(LinearLeaf.fields)
 
 
 class Tree(OffsetModel):
@@ -112,6 +111,9 @@ class Tree(OffsetModel):
         Read at leaves that have terms only.
     feature_offset : float64 (n_features,) or None
         What is subtracted from each feature first. None when nothing is.
+    leaf_kind : type or None
+        What leaves predict, if not their value: a `LeafModel`, whose arrays the tree then has as
+        attributes, such as the four of linear leaves. None when all leaves are constant.
     n_features, n_outputs : int
     n_classes : int64 (n_outputs,)
         Classes of each output; 1 in regression.
@@ -145,15 +147,19 @@ class Tree(OffsetModel):
         -------
         Tree
         """
-        wrong = (arrays.keys() - OPTIONAL_FIELDS.keys()) ^ FIELDS.keys()
+        given = [name for name, array in arrays.items() if array is not None]
+        kind = find_kind(given)
+        optional = OPTIONAL_FIELDS | list_leaf_types(kind)
+        wrong = (arrays.keys() - optional.keys()) ^ FIELDS.keys()
         if wrong:
             raise TypeError(f"missing or unexpected arrays: {', '.join(sorted(wrong))}")
-        given = [name for name in LEAF_FIELDS if arrays.get(name) is not None]
-        if given and len(given) < len(LEAF_FIELDS):
-            raise TypeError(f"linear leaves need all of {', '.join(LEAF_FIELDS)}, got {given}")
+        if kind is not None and not kind.fields.keys() <= set(given):
+            given = sorted(kind.fields.keys() & set(given))
+            raise TypeError(f"{kind.name} leaves need all of {', '.join(kind.fields)}, got {given}")
         tree = cls.__new__(cls)
         tree.n_features = int(n_features)
-        for name, dtype in (FIELDS | OPTIONAL_FIELDS).items():
+        tree.leaf_kind = kind
+        for name, dtype in (FIELDS | optional).items():
             array = arrays.get(name)
             if array is not None:
                 array = np.require(array, dtype=dtype, requirements=["C", "O"])
@@ -176,9 +182,13 @@ class Tree(OffsetModel):
             self.lower_threshold = None
         if self.term_share is not None and (np.diff(self.term_ptr) <= 1).all():
             self.term_share = None
-        if self.leaf_feature is not None and not self.leaf_feature.size:
-            for name in LEAF_FIELDS:
+        if self.leaf_kind is not None and any(
+            field.by == "term" and not len(getattr(self, name))
+            for name, field in self.leaf_kind.fields.items()
+        ):
+            for name in self.leaf_kind.fields:
                 setattr(self, name, None)
+            self.leaf_kind = None
 
     def shift_to(self, offset):
         """The tree for features from which `offset` has been subtracted.
@@ -211,9 +221,10 @@ class Tree(OffsetModel):
         self.threshold = _add(self.threshold, added)
         if self.lower_threshold is not None:
             self.lower_threshold = _add(self.lower_threshold, added)
-        if self.has_linear_leaves:
-            added = sum_offsets(offset, self.leaf_ptr, self.leaf_feature, self.leaf_weight)
-            self.leaf_intercept = _add(self.leaf_intercept, -added)
+        if self.leaf_kind is not None:
+            for name, array in self.leaf_kind.move(self, offset).items():
+                array.flags.writeable = False
+                setattr(self, name, array)
 
     def __reduce__(self):
         from obtree.tree.state import tree_from_state, tree_to_state
@@ -246,7 +257,12 @@ class Tree(OffsetModel):
     @property
     def has_linear_leaves(self):
         """Whether some leaf predicts by a linear model."""
-        return self.leaf_ptr is not None
+        return self.leaf_kind is LinearLeaf
+
+    @property
+    def leaf_arrays(self):
+        """What the leaves keep besides their value, by name."""
+        return {name: getattr(self, name) for name in getattr(self.leaf_kind, "fields", ())}
 
     @property
     def max_depth(self):
@@ -314,6 +330,22 @@ class Tree(OffsetModel):
 
             self._predictor = Predictor([self])
         return self._predictor
+
+
+def list_leaf_types(kind):
+    """Types of the arrays that a kind of leaf keeps, by name; none for constant leaves."""
+    return {name: field.dtype for name, field in getattr(kind, "fields", {}).items()}
+
+
+def is_optional(name):
+    """Whether there are trees without an array of this name, and others with it."""
+    return name in OPTIONAL_FIELDS or find_kind([name]) is not None
+
+
+def list_arrays(tree):
+    """All arrays of a tree, by name; None where it has none of them."""
+    names = (*FIELDS, *OPTIONAL_FIELDS)
+    return {name: getattr(tree, name) for name in names} | tree.leaf_arrays
 
 
 def _add(array, more):

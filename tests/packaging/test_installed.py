@@ -42,6 +42,8 @@ PUBLIC_PXD = [
     "obtree/data/share.pxd",
     "obtree/data/targets.pxd",
     "obtree/data/weight_unit.pxd",
+    "obtree/forest/__init__.pxd",
+    "obtree/forest/leaves.pxd",
     "obtree/optim/__init__.pxd",
     "obtree/optim/base.pxd",
     "obtree/splitter/__init__.pxd",
@@ -54,6 +56,7 @@ PUBLIC_PXD = [
     "obtree/splitter/sweep.pxd",
     "obtree/splitter/varying.pxd",
     "obtree/tree/__init__.pxd",
+    "obtree/tree/leaf_base.pxd",
 ]
 
 
