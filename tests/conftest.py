@@ -6,8 +6,11 @@ the repository puts that folder on the path, where the uncompiled sources would 
 OBTREE_HYPOTHESIS chooses a profile: ``dev`` (default) runs the same few examples every
 time, ``ci`` other ones in each run, ``nightly`` many. The seed of a run is printed;
 ``pytest --hypothesis-seed=N`` repeats it.
+
+Tests of compiled functions need a build with ``-Dprobes=true``. Without it they end in errors.
 """
 
+import importlib.util
 import os
 import random
 import sys
@@ -43,3 +46,10 @@ def pytest_report_header(config):
     """Show what is needed to repeat the run."""
     seed = config.getoption("--hypothesis-seed", None)
     return f"obtree: OBTREE_HYPOTHESIS={PROFILE}, --hypothesis-seed={seed}"
+
+
+def pytest_terminal_summary(terminalreporter):
+    """Say why a test found no door to a compiled function."""
+    if terminalreporter.stats.get("error") and not importlib.util.find_spec("obtree.testing.probe"):
+        terminalreporter.section("obtree was built without the doors that its tests need", sep="!")
+        terminalreporter.line("install it with -Csetup-args=-Dprobes=true")

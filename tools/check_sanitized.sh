@@ -20,7 +20,7 @@ layers=(core data criterion splitter tree builder optim forest)
 if [ ! -d "$place/venv" ]; then
     python -m venv --without-pip "$place/venv"
     # Line numbers are enough to read a report; full debugging data double the time.
-    python -m pip --python "$place/venv/bin/python" install --quiet --no-deps \
+    python -m pip --python "$place/venv/bin/python" install --quiet --no-deps -Csetup-args=-Dprobes=true \
         -Csetup-args=-Db_sanitize=address,undefined -Csetup-args=-Db_lundef=false \
         -Csetup-args=-Doptimization=1 \
         -Csetup-args="-Dc_args=-g1 -fno-omit-frame-pointer" "$root"

@@ -13,7 +13,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 python -m pip install --quiet --no-deps --target "$work/site" \
-    -Csetup-args=-Dopenmp=disabled -Csetup-args=-Doptimization=0 "$@" "$root"
+    -Csetup-args=-Dprobes=true -Csetup-args=-Dopenmp=disabled -Csetup-args=-Doptimization=0 "$@" "$root"
 
 cd "$work"
 export PYTHONPATH="$work/site"

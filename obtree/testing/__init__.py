@@ -1,7 +1,8 @@
 """Checks of splitters and criteria, for packages that have their own; helpers for tests.
 
-`check_splitter` and `check_criterion` are public. The rest are slow references and doors to
-compiled functions, for obtree's own tests. Nothing else in the package imports this folder.
+`check_splitter` and `check_criterion` are public. The rest are slow references and, in a build
+with ``-Dprobes=true``, doors to compiled functions, for obtree's own tests. Nothing else in the
+package imports this folder.
 """
 
 from obtree.testing.check_criterion import check_criterion

@@ -94,8 +94,20 @@ def test_every_source_is_installed(installed):
             continue
         if path.suffix == ".py":
             assert name in installed
-        elif path.suffix == ".pyx":
+        elif path.suffix == ".pyx" and not is_probe(name):
             assert name.removesuffix(".pyx") in extensions
+
+
+def is_probe(name):
+    """Tell whether a file is a door to compiled functions."""
+    return name.startswith("obtree/testing/probe")
+
+
+@pytest.mark.skipif(not SOURCE.exists(), reason="no sources here")
+def test_probes_are_installed_together_or_not_at_all(installed):
+    sources = [path.relative_to(ROOT).as_posix() for path in SOURCE.rglob("probe*.pyx")]
+    probes = {name.partition(".")[0] for name in installed if is_probe(name)}
+    assert probes in (set(), {name.removesuffix(".pyx") for name in sources if is_probe(name)})
 
 
 def test_nothing_else_is_installed(installed):
@@ -162,6 +174,9 @@ def test_public_names():
         assert getattr(obtree, name) is not None
 
 
-def test_importing_the_package_does_not_import_the_test_helpers():
-    code = "import obtree, sys; sys.exit(any(m.startswith('obtree.testing') for m in sys.modules))"
+@pytest.mark.parametrize("folder", ["bench", "cli", "testing"])
+def test_importing_the_package_does_not_import_what_models_never_need(folder):
+    code = (
+        f"import obtree, sys; sys.exit(any(m.startswith('obtree.{folder}') for m in sys.modules))"
+    )
     assert subprocess.run([sys.executable, "-P", "-c", code], check=False).returncode == 0
