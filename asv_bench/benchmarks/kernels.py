@@ -7,7 +7,8 @@ import numpy as np
 
 try:
     from obtree.testing.growth import bind_criterion
-    from obtree.testing.probe import NodeProbe, sort_words
+    from obtree.testing.probe import NodeProbe
+    from obtree.testing.probe_core import sort_words
     from obtree.testing.probe_scores import sort_scores, sweep_scores
 except ImportError:
     bind_criterion = None

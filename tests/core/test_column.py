@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from obtree.testing.probe import gather_above, gather_bytes, gather_column, split_rows
 from obtree.testing.probe_bytes import copy_codes
+from obtree.testing.probe_core import gather_above, gather_bytes, gather_column, split_rows
 
 WIDTHS = (np.uint8, np.uint16, np.uint32)
 SIZES = (1, 7, 8, 9, 31, 64, 1000)

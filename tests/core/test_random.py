@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from obtree.testing.probe import Generator
+from obtree.testing.probe_core import Generator
 from obtree.testing.reference import Xoshiro
 
 WORDS = st.integers(0, 2**64 - 1)

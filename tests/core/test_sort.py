@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from obtree.testing.probe import make_float_keys, sort_codes, sort_words
+from obtree.testing.probe_core import make_float_keys, sort_codes, sort_words
 
 # Around the sizes and spans at which the kernels change their method.
 SIZES = (1, 2, 15, 16, 17, 31, 32, 33, 63, 64, 65, 500, 2047, 2048, 5000)

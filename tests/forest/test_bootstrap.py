@@ -8,7 +8,7 @@ from scipy import stats
 
 from obtree.forest.bootstrap import bootstrap_counts
 from obtree.testing.growth import grow_forest
-from obtree.testing.probe import balance_classes, draw_bootstrap
+from obtree.testing.probe_core import balance_classes, draw_bootstrap
 from obtree.testing.reference import Xoshiro
 
 
