@@ -10,8 +10,7 @@ from libc.math cimport log2
 from libc.stdint cimport uint32_t
 
 from obtree.builder.base cimport TreeBuilder
-from obtree.builder.best_first import BestFirstBuilder
-from obtree.builder.depth_first import DepthFirstBuilder
+from obtree.builder.order import BestFirstBuilder, DepthFirstBuilder
 from obtree.core.memory cimport Workspace
 from obtree.core.random cimport RandState, seed_state
 from obtree.core.team cimport REGION_WORK, choose_threads

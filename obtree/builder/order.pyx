@@ -1,9 +1,6 @@
-"""Best-first growth: the split that improves the tree most comes next.
+"""The order in which the nodes of a tree are split: depth first, or the best split first.
 
-Used when ``max_leaf_nodes`` is given. Every node is split tentatively as soon as it
-appears; a heap keeps the splits not made yet, the largest improvement on top (the
-oldest of equal ones). A tentative split has re-ordered the node's rows, which harms
-nothing when it is never made.
+Best first is used when ``max_leaf_nodes`` is given.
 """
 
 from libc.string cimport memcpy
@@ -15,6 +12,50 @@ from obtree.criterion.base cimport NodeStats
 from obtree.data.hyperplane cimport Hyperplane
 
 
+cdef class DepthFirstBuilder(TreeBuilder):
+    """A node's left subtree is finished before its right one begins."""
+
+    cdef OpenNode* _stack
+    cdef idx_t _capacity
+
+    def __cinit__(self):
+        self._stack = NULL
+        self._capacity = 0
+        self.in_order = True
+
+    def __dealloc__(self):
+        free_block(self._stack)
+
+    cdef int grow(self) except -1 nogil:
+        cdef OpenNode open, left, right
+        cdef NodeStats stats
+        cdef idx_t n_open = 1
+        self._reserve(2)
+        self.open_root(&self._stack[0])
+        while n_open > 0 and not self.settings.stop[0]:
+            n_open -= 1
+            open = self._stack[n_open]
+            if not self.open_node(&open, &stats):
+                continue
+            if self.split_node(&open, &stats, NULL, &left, &right) < 0:
+                continue
+            left.node = self.store.add_node()
+            right.node = self.store.add_node()
+            self.store.set_split(open.node, left.node, &self.result.plane)
+            # The left child goes on top, so that its subtree comes first.
+            self._reserve(n_open + 2)
+            self._stack[n_open] = right
+            self._stack[n_open + 1] = left
+            n_open += 2
+        return 0
+
+    cdef int _reserve(self, idx_t n) except -1 nogil:
+        if n > self._capacity:
+            self._stack = <OpenNode*>grow_block(self._stack, 2 * n + 64, sizeof(OpenNode))
+            self._capacity = 2 * n + 64
+        return 0
+
+
 cdef struct Tentative:
     double improvement
     node_t node
@@ -24,6 +65,12 @@ cdef struct Tentative:
 
 
 cdef class BestFirstBuilder(TreeBuilder):
+    """The split that improves the tree most comes next.
+
+    Every node is split tentatively as soon as it appears; a heap keeps the splits not made
+    yet, the largest improvement on top (the oldest of equal ones). A tentative split has
+    re-ordered the node's rows, which harms nothing when it is never made.
+    """
 
     cdef Tentative* _heap
     cdef idx_t _n_heap
