@@ -23,12 +23,11 @@ from obtree.criterion.registry import CLASSIFICATION, find_criterion, make_crite
 from obtree.data.dataset import Dataset
 from obtree.data.targets import Targets
 from obtree.data.validate import (
-    check_total_weight,
     round_features,
     validate_fit_features,
     validate_predict_features,
-    validate_sample_weight,
 )
+from obtree.data.validate_target import check_total_weight, validate_sample_weight
 from obtree.estimators.jobs import count_threads
 from obtree.estimators.params import (
     check_number,

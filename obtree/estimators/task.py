@@ -14,7 +14,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.metrics import r2_score
 
 from obtree.criterion.registry import CLASSIFICATION, REGRESSION
-from obtree.data.validate import (
+from obtree.data.validate_target import (
     check_poisson_target,
     validate_class_target,
     validate_real_target,

@@ -11,9 +11,8 @@ from obtree.data.validate import (
     round_features,
     validate_fit_features,
     validate_predict_features,
-    validate_real_target,
-    validate_sample_weight,
 )
+from obtree.data.validate_target import validate_real_target, validate_sample_weight
 
 pd = pytest.importorskip("pandas")
 pl = pytest.importorskip("polars")

@@ -10,11 +10,13 @@ from sklearn.exceptions import DataConversionWarning
 
 from obtree.data import validate
 from obtree.data.validate import (
-    check_poisson_target,
     round_features,
-    validate_class_target,
     validate_fit_features,
     validate_predict_features,
+)
+from obtree.data.validate_target import (
+    check_poisson_target,
+    validate_class_target,
     validate_real_target,
     validate_sample_weight,
 )
