@@ -6,8 +6,8 @@ A commit that lacks one of them skips its benchmarks.
 import numpy as np
 
 try:
+    from obtree.testing.criterion_node import NodeProbe
     from obtree.testing.growth import bind_criterion
-    from obtree.testing.probe import NodeProbe
     from obtree.testing.probe_core import sort_words
     from obtree.testing.probe_scores import sort_scores, sweep_scores
 except ImportError:

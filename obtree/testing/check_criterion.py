@@ -7,9 +7,8 @@ import numpy as np
 from obtree.criterion.registry import find_criterion
 from obtree.estimators import ObliqueForestClassifier, ObliqueForestRegressor
 from obtree.testing.check_splitter import ContractError
+from obtree.testing.criterion_node import NodeProbe, scan_flips
 from obtree.testing.growth import bind_criterion, find_differences, grow_forest
-from obtree.testing.probe import NodeProbe
-from obtree.testing.probe_flips import scan_flips
 
 KINDS = {"classification": "classes", "regression": "real", "unsupervised": "none"}
 LAYOUTS = ("gathered", "column", "rows")

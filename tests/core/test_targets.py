@@ -17,7 +17,7 @@ import numpy as np
 from scipy import sparse
 from obtree.core.dispatch import active_target
 from obtree.testing.growth import bind_criterion, grow_forest, hash_trees
-from obtree.testing.probe import NodeProbe
+from obtree.testing.criterion_node import NodeProbe
 
 rng = np.random.default_rng(0)
 n = 3000

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from obtree.criterion.registry import CLASSIFICATION, REGRESSION
+from obtree.testing.criterion_node import add_column, find_steps, scan_flips
 from obtree.testing.growth import bind_criterion
-from obtree.testing.probe_flips import add_column, find_steps, scan_flips
 from obtree.testing.reference import list_flips
 
 CRITERIA = [*CLASSIFICATION, *REGRESSION]

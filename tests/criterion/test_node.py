@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from obtree.criterion.registry import CLASSIFICATION, REGRESSION
+from obtree.testing.criterion_node import NodeProbe
 from obtree.testing.growth import bind_criterion
-from obtree.testing.probe import NodeProbe
 from obtree.testing.reference import compute_impurity, compute_level, compute_value
 
 CRITERIA = [*CLASSIFICATION, *REGRESSION]

@@ -180,3 +180,15 @@ def test_importing_the_package_does_not_import_what_models_never_need(folder):
         f"import obtree, sys; sys.exit(any(m.startswith('obtree.{folder}') for m in sys.modules))"
     )
     assert subprocess.run([sys.executable, "-P", "-c", code], check=False).returncode == 0
+
+
+def test_public_checks_need_no_doors():
+    # A wheel has none.
+    code = (
+        "import sys, obtree\n"
+        "sys.modules.update({f'obtree.testing.{name}': None for name in sys.argv[1:]})\n"
+        "from obtree.testing import check_criterion, check_splitter\n"
+    )
+    names = [path.stem for path in SOURCE.glob("testing/probe*.pyx")]
+    command = [sys.executable, "-P", "-c", code, *names]
+    assert subprocess.run(command, check=False).returncode == 0
