@@ -1,6 +1,7 @@
 """Criteria by name."""
 
-from obtree.core.names import list_names, show, unknown_name
+from obtree.core.names import list_names, show
+from obtree.core.params import check_param
 from obtree.criterion.absolute_error import AbsoluteError
 from obtree.criterion.base import Criterion
 from obtree.criterion.entropy import Entropy
@@ -60,9 +61,7 @@ def find_criterion(criterion, kind):
             f"criterion={show(criterion)} is not valid without targets; expected a subclass of "
             "Criterion whose target_kind is 'none'"
         )
-    if not isinstance(criterion, str) or criterion not in known:
-        raise ValueError(unknown_name("criterion", criterion, known))
-    return known[criterion]
+    return known[check_param("criterion", criterion, *known)]
 
 
 def make_criterion(criterion, targets):

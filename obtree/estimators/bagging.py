@@ -8,6 +8,7 @@ from sklearn.base import clone, is_regressor
 from sklearn.utils.validation import check_is_fitted
 
 from obtree.core.names import show
+from obtree.core.params import FLAG, Integer, check_param
 from obtree.estimators.base import (
     BaseModel,
     BaseOblique,
@@ -17,7 +18,7 @@ from obtree.estimators.base import (
     spawn_seeds,
 )
 from obtree.estimators.oob import predict_out_of_bag
-from obtree.estimators.params import check_choice, check_flag, check_integer, resolve_max_samples
+from obtree.estimators.params import VERBOSE, resolve_max_samples
 from obtree.splitter.registry import resolve_splitter
 from obtree.splitter.rotation import RotationSplitter
 
@@ -65,12 +66,12 @@ class BaseForestModel(BaseModel):
 
     def _predict_values(self, X):
         """Return predictions of shape (n_samples, n_outputs, n_classes or 1)."""
-        check_choice("combine", self.combine, self._combine_rules)
+        check_param("combine", self.combine, *self._combine_rules)
         return self._call_predictor("predict", X, combine=self.combine)
 
     def _predict_classes(self, X):
         """Return the numbers of the classes with the largest of these values."""
-        check_choice("combine", self.combine, self._combine_rules)
+        check_param("combine", self.combine, *self._combine_rules)
         return self._call_predictor("classify", X, combine=self.combine)
 
     def apply(self, X):
@@ -162,15 +163,14 @@ class BaseObliqueForest(BaseForestModel, BaseOblique):
 
     def _check_forest_params(self):
         """Refuse parameters that concern the forest and not its trees."""
-        check_integer("n_estimators", self.n_estimators, 1)
+        check_param("n_estimators", self.n_estimators, Integer(1))
         self._count_threads()
         bootstrap = self._draws_bootstraps()
-        check_flag("warm_start", self.warm_start)
-        if not isinstance(self.verbose, (bool, np.bool_)):
-            check_integer("verbose", self.verbose, 0)
+        check_param("warm_start", self.warm_start, FLAG)
+        check_param("verbose", self.verbose, *VERBOSE)
         if not callable(self.oob_score):
-            check_flag("oob_score", self.oob_score)
-        check_choice("combine", self.combine, self._combine_rules)
+            check_param("oob_score", self.oob_score, FLAG)
+        check_param("combine", self.combine, *self._combine_rules)
         given = "bootstrap=False"
         if isinstance(self.bootstrap, str):
             given = f"bootstrap='auto' means False, as it does with splitter={show(self.splitter)}"
@@ -186,23 +186,19 @@ class BaseObliqueForest(BaseForestModel, BaseOblique):
 
     def _draws_bootstraps(self):
         """Tell whether trees grow on bootstraps; "auto" leaves it to the splitter."""
-        if isinstance(self.bootstrap, str) and self.bootstrap == "auto":
+        bootstrap = check_param("bootstrap", self.bootstrap, FLAG, "auto")
+        if bootstrap == "auto":
             wanted = resolve_splitter(self.splitter).prefers_bootstrap
             return is_regressor(self) if wanted == "regression" else wanted
-        if not isinstance(self.bootstrap, (bool, np.bool_)):
-            raise ValueError(
-                f"bootstrap={show(self.bootstrap)} is not valid; expected True, False or 'auto'"
-            )
-        return bool(self.bootstrap)
+        return bootstrap
 
     def _make_splitter(self):
         """Return the splitter that grows the trees, on rotated features if they are."""
         splitter = resolve_splitter(self.splitter)
-        if self.rotation is None:
+        if check_param("rotation", self.rotation, "pca", None) is None:
             return splitter
-        check_choice("rotation", self.rotation, ("pca",))
         return RotationSplitter(
-            splitter, group_size=check_integer("rotation_size", self.rotation_size, 2, 64)
+            splitter, group_size=check_param("rotation_size", self.rotation_size, Integer(2, 64))
         )
 
     def _recall_forest(self):

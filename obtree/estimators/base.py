@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from obtree.builder.prune import prune_tree
 from obtree.builder.rule import GrowthRule
-from obtree.core.names import show
+from obtree.core.params import Integer, Number, check_param, refuse_param
 from obtree.criterion.registry import CLASSIFICATION, find_criterion, make_criterion
 from obtree.data.dataset import Dataset
 from obtree.data.targets import Targets
@@ -30,7 +30,6 @@ from obtree.data.validate import (
 from obtree.data.validate_target import check_total_weight, validate_sample_weight
 from obtree.estimators.jobs import count_threads
 from obtree.estimators.params import (
-    check_number,
     resolve_growth_rule,
     resolve_leaf,
     resolve_monotonic_cst,
@@ -281,7 +280,7 @@ class BaseOblique(BaseModel):
             rule=resolve_growth_rule(
                 self, n_rows, monotonic_cst, not splitter.max_features_unbounded
             ),
-            ccp_alpha=check_number("ccp_alpha", self.ccp_alpha, 0.0),
+            ccp_alpha=check_param("ccp_alpha", self.ccp_alpha, Number(0.0)),
             leaf=resolve_leaf(self, monotonic_cst),
             offset=offset,
         )
@@ -324,10 +323,13 @@ def read_random_state(random_state):
     try:
         return check_random_state(random_state)
     except (TypeError, ValueError):
-        raise ValueError(
-            f"random_state={show(random_state)} is not valid; expected an integer from 0 to "
-            f"{2**32 - 1}, a RandomState or None"
-        ) from None
+        pass
+    refuse_param(
+        "random_state",
+        random_state,
+        expected=f"an integer from 0 to {2**32 - 1}, a RandomState or None",
+        wrong_type=not Integer(0).has_type(random_state),
+    )
 
 
 def draw_entropy(random_state):

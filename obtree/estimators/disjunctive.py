@@ -1,15 +1,10 @@
 """Disjunctive normal trees: DisjunctiveTreeClassifier and DisjunctiveForestClassifier."""
 
-from obtree.core.names import unknown_name
+from obtree.core.params import FLAG, check_param
 from obtree.estimators.base import PredictorCache
 from obtree.estimators.forest import ObliqueForestClassifier
 from obtree.estimators.optimised import BaseOptimisedForest, BaseOptimisedTree
-from obtree.estimators.params import (
-    check_flag,
-    check_integer,
-    check_number,
-    resolve_max_samples,
-)
+from obtree.estimators.params import resolve_max_samples
 from obtree.estimators.task import ClassificationTask
 from obtree.estimators.tree import ObliqueTreeClassifier
 from obtree.optim.disjunctive import DisjunctiveOptimiser
@@ -38,43 +33,21 @@ class BaseDisjunctive(ClassificationTask):
 
     def _growth_params(self):
         """Return what start trees are grown with, and refuse what they cannot have."""
-        if isinstance(self.class_weight, str) and self.class_weight != "balanced":
-            raise ValueError(
-                unknown_name("class_weight", self.class_weight, ("balanced",), ", a dict or None")
-            )
-        return {
-            "splitter": self._check_init(),
-            "criterion": self.criterion,
-            "max_depth": self.max_depth,
-            "min_samples_split": self.min_samples_split,
-            "min_samples_leaf": self.min_samples_leaf,
-            "min_weight_fraction_leaf": self.min_weight_fraction_leaf,
-            "max_features": self.max_features,
-            "class_weight": self.class_weight,
-        }
+        if isinstance(self.class_weight, str):
+            check_param("class_weight", self.class_weight, "balanced", None)
+        names = ("criterion", "max_depth", "min_samples_split", "min_samples_leaf")
+        names += ("min_weight_fraction_leaf", "max_features", "class_weight")
+        return {"splitter": self._check_init(), **{name: getattr(self, name) for name in names}}
 
     def _make_optimiser(self, problem):
         """Return the `DisjunctiveOptimiser` that the parameters describe."""
-        patience = self.n_iter_no_change
-        return DisjunctiveOptimiser(
-            n_epochs=check_integer("n_epochs", self.n_epochs, 1, 10**6),
-            learning_rate=check_number(
-                "learning_rate", self.learning_rate, 0.0, 100.0, open_low=True
-            ),
-            batch_size=check_integer("batch_size", self.batch_size, 1, 2**20),
-            steepness=check_number("steepness", self.steepness, 0.0, 1e6, open_low=True),
-            max_steepness=check_number(
-                "max_steepness", self.max_steepness, 0.0, 1e6, open_low=True
-            ),
-            shared_weights=check_flag("shared_weights", self.shared_weights),
-            n_iter_no_change=1 if patience is None else patience,
-            tol=check_number("tol", self.tol, 0.0, 1e6),
-        )
+        given = {name: getattr(self, name) for name in DisjunctiveOptimiser.parameter_names}
+        return DisjunctiveOptimiser(**{**given, "n_iter_no_change": self.n_iter_no_change or 1})
 
     def _count_planes(self, plan, starts):
         """Return how many planes the forms have: each class may have its own."""
         n_classes = int(plan.target.n_classes[0])
-        is_shared = check_flag("shared_weights", self.shared_weights)
+        is_shared = check_param("shared_weights", self.shared_weights, FLAG)
         n_sets = 1 if is_shared or n_classes <= 2 else n_classes
         return n_sets * super()._count_planes(plan, starts)
 

@@ -5,8 +5,9 @@ import warnings
 import numpy as np
 
 from obtree.core.names import show
+from obtree.core.params import check_param
 from obtree.estimators.bagging import BaseObliqueForest
-from obtree.estimators.params import check_choice, expand_class_weight
+from obtree.estimators.params import expand_class_weight
 from obtree.estimators.task import ClassificationTask, RegressionTask
 from obtree.estimators.tree import ObliqueTreeClassifier, ObliqueTreeRegressor
 
@@ -184,7 +185,7 @@ class ObliqueForestClassifier(ClassificationTask, BaseObliqueForest):
         """Return what ``class_weight`` makes of each row, or None."""
         class_weight = self.class_weight
         if isinstance(class_weight, str):
-            check_choice("class_weight", class_weight, ("balanced", "balanced_subsample"))
+            check_param("class_weight", class_weight, "balanced", "balanced_subsample")
             if self.warm_start:
                 warnings.warn(
                     f"class_weight={show(class_weight)} with warm_start=True weighs each batch of "

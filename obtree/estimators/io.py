@@ -19,6 +19,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from obtree.core.names import show
+from obtree.core.params import FLAG, Integer, check_param
 from obtree.data.offset import have_same_offset
 from obtree.estimators.archive import read_archive, write_archive
 from obtree.estimators.bagging import BaseForestModel
@@ -31,7 +32,6 @@ from obtree.estimators.forest import ObliqueForestClassifier, ObliqueForestRegre
 from obtree.estimators.nongreedy import NonGreedyTreeClassifier, NonGreedyTreeRegressor
 from obtree.estimators.nongreedy_forest import NonGreedyForestClassifier, NonGreedyForestRegressor
 from obtree.estimators.npy import can_store
-from obtree.estimators.params import check_choice, check_flag, check_integer
 from obtree.estimators.saved_params import decode_params, encode_params
 from obtree.estimators.tao import TAOTreeClassifier, TAOTreeRegressor
 from obtree.estimators.tao_forest import TAOForestClassifier, TAOForestRegressor
@@ -169,8 +169,8 @@ def load_model(path, *, max_bytes=MAX_BYTES, allow_plugins=False):
     >>> tree.predict(X[:2])
     array([0, 0])
     """
-    max_bytes = check_integer("max_bytes", max_bytes, 1)
-    allow_plugins = check_flag("allow_plugins", allow_plugins)
+    max_bytes = check_param("max_bytes", max_bytes, Integer(1))
+    allow_plugins = check_param("allow_plugins", allow_plugins, FLAG)
     header, arrays = read_archive(path, max_bytes)
     try:
         return _build_estimator(header, arrays, max_bytes, allow_plugins)
@@ -219,7 +219,7 @@ def _build_estimator(header, arrays, max_bytes, allow_plugins):
             raise ValueError(f"{name} with {len(trees)} trees, expected one")
         estimator._store_tree(trees[0], classes, max_features)
         return estimator
-    check_choice("combine", estimator.combine, estimator._combine_rules)
+    check_param("combine", estimator.combine, *estimator._combine_rules)
     estimator._store_forest(
         estimator._wrap_trees(trees, seeds, classes, max_features),
         trees[0].n_outputs,

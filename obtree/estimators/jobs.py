@@ -1,11 +1,8 @@
 """How many threads ``n_jobs`` stands for."""
 
-import numbers
-
-import numpy as np
 from joblib import cpu_count, effective_n_jobs
 
-from obtree.core.names import show
+from obtree.core.params import Integer, refuse_param
 
 #: Threads that are started when asked for; from here on the machine has a say.
 ALWAYS_ALLOWED = 64
@@ -27,12 +24,10 @@ def count_threads(n_jobs):
         of no use, and the system ends a process that cannot start those it wants.
     """
     if n_jobs is not None:
-        good = isinstance(n_jobs, numbers.Integral) and not isinstance(n_jobs, (bool, np.bool_))
-        if not good or n_jobs == 0:
-            raise ValueError(
-                f"n_jobs={show(n_jobs)} is not valid; expected None or an integer other than 0, "
-                "such as 2, or -1 for all cores"
-            )
+        is_integer = Integer(1).has_type(n_jobs)
+        if not is_integer or n_jobs == 0:
+            expected = "None or an integer other than 0, such as 2, or -1 for all cores"
+            refuse_param("n_jobs", n_jobs, expected=expected, wrong_type=not is_integer)
         n_jobs = int(n_jobs)
     n_threads = effective_n_jobs(n_jobs)
     if n_threads <= ALWAYS_ALLOWED:

@@ -1,7 +1,6 @@
 """Trees optimised as a whole down a bound on their loss: NonGreedyTree...."""
 
 from obtree.estimators.optimised import BaseOptimised, BaseOptimisedTree
-from obtree.estimators.params import check_flag
 from obtree.estimators.task import ClassificationTask, RegressionTask
 from obtree.estimators.tree import ObliqueTreeClassifier, ObliqueTreeRegressor
 from obtree.optim.nongreedy import NonGreedyOptimiser
@@ -31,17 +30,15 @@ class BaseNonGreedy(BaseOptimised):
 
     def _make_optimiser(self, problem):
         """Return the optimiser that the parameters describe."""
-        for name in ("stable", "prune_inactive"):
-            check_flag(name, getattr(self, name))
         return NonGreedyOptimiser(
             inference=self.inference,
-            stable=bool(self.stable),
+            stable=self.stable,
             nu=self.nu,
             learning_rate=self.learning_rate,
             momentum=self.momentum,
             n_epochs=self.n_epochs,
             batch_size=self.batch_size,
-            prune_inactive=bool(self.prune_inactive),
+            prune_inactive=self.prune_inactive,
             n_iter_no_change=self.n_iter_no_change or 1,
         )
 

@@ -1,5 +1,6 @@
 """Forests of trees that are optimised as a whole: NonGreedyForest..."""
 
+from obtree.core.params import FLAG, check_param
 from obtree.estimators.nongreedy import (
     BaseNonGreedy,
     NonGreedyTreeClassifier,
@@ -7,7 +8,7 @@ from obtree.estimators.nongreedy import (
     WeighsClasses,
 )
 from obtree.estimators.optimised import BaseOptimisedForest
-from obtree.estimators.params import check_flag, resolve_max_samples
+from obtree.estimators.params import resolve_max_samples
 from obtree.estimators.task import ClassificationTask, RegressionTask
 from obtree.estimators.tree import ObliqueTreeRegressor
 
@@ -17,7 +18,7 @@ class BaseNonGreedyForest(BaseNonGreedy, BaseOptimisedForest):
 
     def _draws_bootstraps(self):
         """Tell whether the trees to start from grow on bootstraps."""
-        check_flag("bootstrap", self.bootstrap)
+        check_param("bootstrap", self.bootstrap, FLAG)
         return bool(self.bootstrap)
 
     def _count_draws(self, plan):

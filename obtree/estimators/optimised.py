@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from obtree.core.names import show
+from obtree.core.params import Integer, Number, check_param
 from obtree.estimators.bagging import BaseForestModel
 from obtree.estimators.base import BaseModel, draw_entropy, restore_on_error, spawn_seeds
 from obtree.estimators.dense import (
@@ -24,7 +25,7 @@ from obtree.estimators.dense import (
     narrow_tree,
     widen_model,
 )
-from obtree.estimators.params import check_choice, check_integer, check_number
+from obtree.estimators.params import VERBOSE
 from obtree.estimators.tree import BaseTreeModel, resolve_tree_seed
 from obtree.forest.refine import refine_trees
 from obtree.optim.base import Problem
@@ -86,8 +87,7 @@ class BaseOptimised(BaseModel):
         -------
         Refinement
         """
-        if not isinstance(self.verbose, (bool, np.bool_)):
-            check_integer("verbose", self.verbose, 0)
+        check_param("verbose", self.verbose, *VERBOSE)
         self._count_threads()
         plan = self._plan(X, y, sample_weight)
         if is_classifier(self) and plan.target.n_outputs > 1:
@@ -134,11 +134,10 @@ class BaseOptimised(BaseModel):
     def _set_aside(self, plan, seeds):
         """Return the rows to learn from and those that tell when to stop (maybe none)."""
         rows = np.arange(plan.X.shape[0]) if plan.rows is None else plan.rows
-        if self.n_iter_no_change is None:
+        if check_param("n_iter_no_change", self.n_iter_no_change, None, Integer(1)) is None:
             return rows, rows[:0]
-        check_integer("n_iter_no_change", self.n_iter_no_change, 1)
-        fraction = check_number(
-            "validation_fraction", self.validation_fraction, 0.0, 1.0, open_low=True
+        fraction = check_param(
+            "validation_fraction", self.validation_fraction, Number(0.0, 1.0, open_low=True)
         )
         n_valid = int(np.ceil(fraction * len(rows)))
         if not 0 < n_valid < len(rows):
@@ -288,8 +287,8 @@ class BaseOptimisedForest(BaseOptimised, BaseForestModel):
         self : object
         """
         with restore_on_error(self):
-            check_integer("n_estimators", self.n_estimators, 1)
-            check_choice("combine", self.combine, self._combine_rules)
+            check_param("n_estimators", self.n_estimators, Integer(1))
+            check_param("combine", self.combine, *self._combine_rules)
             seeds = spawn_seeds(draw_entropy(self.random_state), 0, self.n_estimators)
             outcome = self._refine(X, y, sample_weight, seeds)
             target, max_features = outcome.plan.target, outcome.plan.rule.max_features

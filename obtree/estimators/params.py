@@ -1,119 +1,30 @@
-"""Checks of estimator parameters, and their resolution to plain numbers.
+"""Parameters of estimators, resolved to plain numbers.
 
 Constructors store what they are given, as scikit-learn asks; `fit` passes the
-parameters through here. Each message names the parameter, the value given and
-what was expected. Fractions and names such as "sqrt" become counts, gathered in
-one `GrowthRule` that the compiled builders read.
+parameters through here. Fractions and names such as "sqrt" become counts, gathered in
+one `GrowthRule` that the compiled builders read. What a parameter may be is checked by
+`obtree.core.params`.
 """
 
 import math
-import numbers
 
 import numpy as np
 from sklearn.utils.class_weight import compute_class_weight
 
 from obtree.builder.rule import GrowthRule
-from obtree.core.names import list_names, show, suggest, unknown_name
+from obtree.core.names import list_names, show, suggest
+from obtree.core.params import FLAG, Fraction, Integer, Number, check_param, refuse_param
 from obtree.forest.leaves import LeafFitter
 from obtree.forest.linear_leaves import LinearFitter
 
 NO_LIMIT = 2**31 - 1
 MAX_L2 = 1e100
+LEAVES = ("constant", "linear")
 
-
-def check_integer(name, value, low, high=None):
-    """Return an integer parameter, or raise ValueError.
-
-    Parameters
-    ----------
-    name : str
-        Name of the parameter, for the message.
-    value : object
-        What the user gave. A boolean is not an integer here.
-    low : int
-        Smallest value allowed.
-    high : int, default=None
-        Largest value allowed; None for no bound.
-
-    Returns
-    -------
-    value : int
-    """
-    good = isinstance(value, numbers.Integral) and not isinstance(value, (bool, np.bool_))
-    if not good or value < low or (high is not None and value > high):
-        raise ValueError(f"{name}={show(value)} is not valid; expected {_describe(low, high)}")
-    return int(value)
-
-
-def check_number(name, value, low, high=math.inf, *, open_low=False, also=""):
-    """Return a real parameter, or raise ValueError.
-
-    Parameters
-    ----------
-    name : str
-        Name of the parameter, for the message.
-    value : object
-        What the user gave.
-    low, high : float
-        Smallest and largest value allowed.
-    open_low : bool, default=False
-        Whether `low` itself is refused.
-    also : str, default=""
-        What else would be accepted, for the message.
-
-    Returns
-    -------
-    value : float
-    """
-    good = isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_))
-    if not good or not (low < value if open_low else low <= value) or not value <= high:
-        left = "(" if open_low else "["
-        right = ")" if high == math.inf else "]"
-        raise ValueError(
-            f"{name}={show(value)} is not valid; expected {also}a number in "
-            f"{left}{low}, {high}{right}"
-        )
-    return float(value)
-
-
-def check_choice(name, value, known):
-    """Return a parameter that must be one of several names.
-
-    Parameters
-    ----------
-    name : str
-        Name of the parameter, for the message.
-    value : object
-        What the user gave.
-    known : sequence of str
-        Names allowed.
-
-    Returns
-    -------
-    value : str
-    """
-    if isinstance(value, str) and value in known:
-        return value
-    raise ValueError(unknown_name(name, value, known))
-
-
-def check_flag(name, value):
-    """Return a boolean parameter, or raise ValueError.
-
-    Parameters
-    ----------
-    name : str
-        Name of the parameter, for the message.
-    value : object
-        What the user gave.
-
-    Returns
-    -------
-    value : bool
-    """
-    if not isinstance(value, (bool, np.bool_)):
-        raise ValueError(f"{name}={show(value)} is not valid; expected True or False")
-    return bool(value)
+#: A part of the rows.
+PART = Fraction(0.0, 1.0, open_low=True)
+#: 1 shows a progress bar.
+VERBOSE = (FLAG, Integer(0))
 
 
 def resolve_max_features(max_features, n_features, bounded=True):
@@ -133,18 +44,15 @@ def resolve_max_features(max_features, n_features, bounded=True):
     count : int
         At least 1, and at most `n_features` if bounded.
     """
-    if max_features is None:
+    count = Integer(1, n_features if bounded else NO_LIMIT)
+    fraction = Fraction(0.0, 1.0 if bounded else NO_LIMIT / n_features, open_low=True)
+    wanted = check_param("max_features", max_features, "sqrt", "log2", None, count, fraction)
+    if wanted is None:
         return n_features
-    if isinstance(max_features, str):
-        check_choice("max_features", max_features, ("sqrt", "log2"))
-        root = math.sqrt if max_features == "sqrt" else math.log2
+    if isinstance(wanted, str):
+        root = math.sqrt if wanted == "sqrt" else math.log2
         return max(1, int(root(n_features)))
-    if isinstance(max_features, numbers.Integral):
-        return check_integer("max_features", max_features, 1, n_features if bounded else NO_LIMIT)
-    most = 1.0 if bounded else NO_LIMIT / n_features
-    also = f"'sqrt', 'log2', None, {_describe(1, n_features if bounded else None)} or "
-    fraction = check_number("max_features", max_features, 0.0, most, open_low=True, also=also)
-    return max(1, int(fraction * n_features))
+    return wanted if isinstance(wanted, int) else max(1, int(wanted * n_features))
 
 
 def resolve_max_samples(max_samples, n_samples):
@@ -162,13 +70,10 @@ def resolve_max_samples(max_samples, n_samples):
     count : int
         Between 1 and `n_samples`.
     """
-    if max_samples is None:
+    wanted = check_param("max_samples", max_samples, None, Integer(1, n_samples), PART)
+    if wanted is None:
         return n_samples
-    if isinstance(max_samples, numbers.Integral):
-        return check_integer("max_samples", max_samples, 1, n_samples)
-    also = f"None, {_describe(1, n_samples)} or "
-    fraction = check_number("max_samples", max_samples, 0.0, 1.0, open_low=True, also=also)
-    return max(1, int(fraction * n_samples))
+    return wanted if isinstance(wanted, int) else max(1, int(wanted * n_samples))
 
 
 def resolve_growth_rule(estimator, n_samples, monotonic_cst, bounded=True):
@@ -189,29 +94,25 @@ def resolve_growth_rule(estimator, n_samples, monotonic_cst, bounded=True):
     -------
     rule : GrowthRule
     """
-    max_depth = NO_LIMIT
-    if estimator.max_depth is not None:
-        max_depth = min(check_integer("max_depth", estimator.max_depth, 1), NO_LIMIT)
-    max_leaf_nodes = -1
-    if estimator.max_leaf_nodes is not None:
-        max_leaf_nodes = min(check_integer("max_leaf_nodes", estimator.max_leaf_nodes, 2), NO_LIMIT)
+    max_depth = check_param("max_depth", estimator.max_depth, None, Integer(1))
+    max_leaf_nodes = check_param("max_leaf_nodes", estimator.max_leaf_nodes, None, Integer(2))
     min_samples_leaf = _resolve_count("min_samples_leaf", estimator.min_samples_leaf, n_samples, 1)
     min_samples_split = _resolve_count(
         "min_samples_split", estimator.min_samples_split, n_samples, 2
     )
     return GrowthRule(
-        max_depth=max_depth,
+        max_depth=NO_LIMIT if max_depth is None else min(max_depth, NO_LIMIT),
         min_samples_split=max(min_samples_split, 2 * min_samples_leaf),
         min_samples_leaf=min_samples_leaf,
-        min_weight_fraction_leaf=check_number(
-            "min_weight_fraction_leaf", estimator.min_weight_fraction_leaf, 0.0, 0.5
+        min_weight_fraction_leaf=check_param(
+            "min_weight_fraction_leaf", estimator.min_weight_fraction_leaf, Number(0.0, 0.5)
         ),
         max_features=resolve_max_features(
             estimator.max_features, estimator.n_features_in_, bounded
         ),
-        max_leaf_nodes=max_leaf_nodes,
-        min_impurity_decrease=check_number(
-            "min_impurity_decrease", estimator.min_impurity_decrease, 0.0
+        max_leaf_nodes=-1 if max_leaf_nodes is None else min(max_leaf_nodes, NO_LIMIT),
+        min_impurity_decrease=check_param(
+            "min_impurity_decrease", estimator.min_impurity_decrease, Number(0.0)
         ),
         monotonic_cst=monotonic_cst,
     )
@@ -294,8 +195,8 @@ def resolve_leaf(estimator, monotonic_cst):
     """
     is_fitter = isinstance(estimator.leaf, LeafFitter)
     if not is_fitter:
-        check_choice("leaf", estimator.leaf, ("constant", "linear"))
-    l2 = check_number("leaf_l2", estimator.leaf_l2, 0.0, MAX_L2, open_low=True)
+        check_param("leaf", estimator.leaf, *LEAVES)
+    l2 = check_param("leaf_l2", estimator.leaf_l2, Number(0.0, MAX_L2, open_low=True))
     if not is_fitter and estimator.leaf == "constant":
         return None
     if monotonic_cst is not None:
@@ -334,7 +235,7 @@ def expand_class_weight(class_weight, codes, classes, sample_weight):
     if class_weight is None:
         return None
     if isinstance(class_weight, str):
-        check_choice("class_weight", class_weight, ("balanced",))
+        check_param("class_weight", class_weight, "balanced")
         per_output = [
             _balance(codes[:, k], len(found), sample_weight) for k, found in enumerate(classes)
         ]
@@ -362,20 +263,21 @@ def _balance(codes, n_classes, sample_weight):
 
 def _check_class_weight(class_weight, classes):
     """Check weights given by class and return one dict per output."""
-    expected = "expected a dict, a list of one dict per output, or 'balanced'"
+    expected = "a dict, a list of one dict per output, or 'balanced'"
     per_output = class_weight
     if isinstance(class_weight, dict):
         per_output = [class_weight] * (len(classes) if len(classes) == 1 else 0)
-        expected = "y has several outputs, expected a list of one dict per output"
+        expected = f"a list of one dict per output, of which y has {len(classes)}"
     if (
         not isinstance(per_output, (list, tuple))
         or len(per_output) != len(classes)
         or not all(isinstance(weights, dict) for weights in per_output)
     ):
-        raise ValueError(f"class_weight={show(class_weight)} is not valid; {expected}")
+        is_list = isinstance(class_weight, (dict, list, tuple))
+        refuse_param("class_weight", class_weight, expected=expected, wrong_type=not is_list)
     for weights in per_output:
         for label, weight in weights.items():
-            check_number(f"class_weight[{show(label)}]", weight, 0.0)
+            check_param(f"class_weight[{show(label)}]", weight, Number(0.0))
     return per_output
 
 
@@ -400,13 +302,7 @@ def _spread_by_name(given, estimator):
 
 def _resolve_count(name, value, n_samples, low):
     """Turn a count or a fraction of the rows into a count of at least `low`."""
-    if isinstance(value, numbers.Integral):
-        return min(check_integer(name, value, low), NO_LIMIT // 2)
-    also = f"{_describe(low, None)} or "
-    fraction = check_number(name, value, 0.0, 1.0, open_low=True, also=also)
-    return max(low, math.ceil(fraction * n_samples))
-
-
-def _describe(low, high):
-    """Put the bounds of an integer parameter into words."""
-    return f"an integer >= {low}" if high is None else f"an integer from {low} to {high}"
+    wanted = check_param(name, value, Integer(low), PART)
+    if isinstance(wanted, int):
+        return min(wanted, NO_LIMIT // 2)
+    return max(low, math.ceil(wanted * n_samples))

@@ -6,8 +6,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from obtree.core.names import show
+from obtree.core.params import Integer, check_param
 from obtree.estimators.optimised import BaseOptimised, BaseOptimisedTree
-from obtree.estimators.params import check_choice, check_integer
+from obtree.estimators.params import LEAVES
 from obtree.estimators.task import ClassificationTask, RegressionTask
 from obtree.estimators.tree import ObliqueTreeClassifier, ObliqueTreeRegressor
 from obtree.optim.node_fit import MAX_NEWTON_FEATURES
@@ -47,10 +48,10 @@ class BaseTAO(BaseOptimised):
             )
             if hasattr(self, name)
         }
-        check_choice("leaf", self.leaf, ("constant", "linear"))
+        check_param("leaf", self.leaf, *LEAVES)
         if isinstance(self.min_samples_leaf, str):
             # Resolved when the number of features is known.
-            check_choice("min_samples_leaf", self.min_samples_leaf, (AUTO,))
+            check_param("min_samples_leaf", self.min_samples_leaf, AUTO)
             params["min_samples_leaf"] = 1
         return self._starter_class(splitter=self._check_init(), **params)
 
@@ -128,7 +129,9 @@ class BaseTAO(BaseOptimised):
                 )
             if self.max_depth is None:
                 raise ValueError("init='random' needs max_depth, got None; expected an int")
-            shape["max_depth"] = check_integer("max_depth", self.max_depth, 1, MAX_RANDOM_DEPTH)
+            shape["max_depth"] = check_param(
+                "max_depth", self.max_depth, Integer(1, MAX_RANDOM_DEPTH)
+            )
             size = self.min_samples_leaf
             if isinstance(size, str):
                 size = self._choose_leaf_size(problem.n_train)

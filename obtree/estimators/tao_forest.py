@@ -1,8 +1,9 @@
 """Forests by alternating optimisation: TAOForestClassifier and TAOForestRegressor."""
 
 from obtree.core.names import show
+from obtree.core.params import FLAG, check_param
 from obtree.estimators.optimised import BaseOptimisedForest
-from obtree.estimators.params import check_flag, resolve_max_samples
+from obtree.estimators.params import resolve_max_samples
 from obtree.estimators.tao import BaseTAO, TAOTreeClassifier, TAOTreeRegressor
 from obtree.estimators.task import ClassificationTask, RegressionTask
 from obtree.estimators.tree import ObliqueTreeClassifier, ObliqueTreeRegressor
@@ -15,7 +16,7 @@ class BaseTAOForest(BaseTAO, BaseOptimisedForest):
 
     def _count_draws(self, plan):
         """Return how many rows are drawn for the start of each tree."""
-        if not check_flag("bootstrap", self.bootstrap):
+        if not check_param("bootstrap", self.bootstrap, FLAG):
             if self.max_samples is not None:
                 raise ValueError(
                     f"max_samples={show(self.max_samples)} cannot be set if bootstrap=False; "

@@ -28,13 +28,25 @@ from obtree.tree.normal_predict cimport (
     walk_forwards,
 )
 
-from obtree.core.names import show
+from obtree.core.params import FLAG, Integer, Number, check_params
 from obtree.optim.normal_start import convert_tree, measure_columns
 from obtree.tree.normal_form import NormalForm
 
 cdef enum:
     DESCENT_STREAM = 3
     STOP_ROWS = 256               # rows of the validation set between looks at the stop flag
+
+
+RULES = {
+    "n_epochs": (Integer(1, 10**6),),
+    "learning_rate": (Number(0, 100, open_low=True),),
+    "batch_size": (Integer(1, 2**20),),
+    "steepness": (Number(0, 1e6, open_low=True),),
+    "max_steepness": (Number(0, 1e6, open_low=True),),
+    "shared_weights": (FLAG,),
+    "n_iter_no_change": (Integer(1),),
+    "tol": (Number(0, 1e6),),
+}
 
 
 cdef class DisjunctiveOptimiser(Optimiser):
@@ -76,16 +88,9 @@ cdef class DisjunctiveOptimiser(Optimiser):
 
     def __init__(self, *, n_epochs=20, learning_rate=0.02, batch_size=16, steepness=2.0,
                  max_steepness=3.0, shared_weights=False, n_iter_no_change=5, tol=1e-4):
-        for name, value in (("n_epochs", n_epochs), ("batch_size", batch_size),
-                            ("n_iter_no_change", n_iter_no_change)):
-            if value < 1:
-                raise ValueError(f"{name}={show(value)} is not valid; expected at least 1")
-        for name, value in (("learning_rate", learning_rate), ("steepness", steepness),
-                            ("max_steepness", max_steepness)):
-            if not 0.0 < value < 1e9:
-                raise ValueError(f"{name}={show(value)} is not valid; expected more than 0")
-        if not 0.0 <= tol < 1e9:
-            raise ValueError(f"tol={show(tol)} is not valid; expected at least 0")
+        check_params(RULES, n_epochs=n_epochs, learning_rate=learning_rate,
+                     batch_size=batch_size, steepness=steepness, max_steepness=max_steepness,
+                     shared_weights=shared_weights, n_iter_no_change=n_iter_no_change, tol=tol)
         self.n_epochs = n_epochs
         self.learning_rate = learning_rate
         self.batch_size = batch_size

@@ -9,7 +9,6 @@ twentieth; after each epoch the leaves become what their rows are, and the plane
 with the lowest loss are kept, which counts the start only where rows were set aside to judge by.
 """
 
-import numbers
 
 import numpy as np
 
@@ -28,7 +27,7 @@ from obtree.optim.dense_tree cimport DenseTree, link_parents, renew_leaves, take
 from obtree.optim.editable_tree cimport EditableTree
 from obtree.optim.joint_descent cimport JointDescent, StepRule, Targets
 
-from obtree.core.names import show, unknown_name
+from obtree.core.params import FLAG, Integer, Number, check_params
 from obtree.data.scale import have_different_units
 from obtree.optim.finish import finish_nodes
 from obtree.tree.tree import Tree
@@ -42,13 +41,17 @@ cdef double NEGLIGIBLE = 1e-3     # share of the bound
 cdef double LEAF_RATE = 3.0   # of the steps of the leaves
 
 INFERENCE = ("fast", "full")
-
-
-def _check(name, value, kind, good, expected):
-    """Refuse a parameter that is not a number of its kind, or out of range."""
-    is_number = isinstance(value, kind) and not isinstance(value, bool)
-    if not is_number or not good(value):
-        raise ValueError(f"{name}={show(value)} is not valid; expected {expected}")
+RULES = {
+    "inference": INFERENCE,
+    "stable": (FLAG,),
+    "nu": (Number(0, 1e12, open_low=True),),    # larger ones would leave the range of float32
+    "learning_rate": (Number(0, 1e6, open_low=True),),
+    "momentum": (Number(0, 1, open_high=True),),
+    "n_epochs": (Integer(0),),
+    "batch_size": (Integer(1),),
+    "prune_inactive": (FLAG,),
+    "n_iter_no_change": (Integer(1),),
+}
 
 
 cdef class NonGreedyOptimiser(Optimiser):
@@ -97,16 +100,10 @@ cdef class NonGreedyOptimiser(Optimiser):
     def __init__(self, *, inference="fast", stable=False, nu=2000.0, learning_rate=0.3,
                  momentum=0.9, n_epochs=15, batch_size=100, prune_inactive=True,
                  n_iter_no_change=5):
-        if not isinstance(inference, str) or inference not in INFERENCE:
-            raise ValueError(unknown_name("inference", inference, INFERENCE))
-        # Larger ones would leave the range of float32.
-        _check("nu", nu, numbers.Real, lambda v: 0 < v <= 1e12, "a number in (0, 1e12]")
-        _check("learning_rate", learning_rate, numbers.Real, lambda v: 0 < v <= 1e6,
-               "a number in (0, 1e6]")
-        _check("momentum", momentum, numbers.Real, lambda v: 0 <= v < 1, "a number in [0, 1)")
-        _check("n_epochs", n_epochs, numbers.Integral, lambda v: v >= 0, "an integer >= 0")
-        for name, value in (("batch_size", batch_size), ("n_iter_no_change", n_iter_no_change)):
-            _check(name, value, numbers.Integral, lambda v: v >= 1, "an integer >= 1")
+        check_params(RULES, inference=inference, stable=stable, nu=nu,
+                     learning_rate=learning_rate, momentum=momentum, n_epochs=n_epochs,
+                     batch_size=batch_size, prune_inactive=prune_inactive,
+                     n_iter_no_change=n_iter_no_change)
         self.inference = inference
         self.stable = stable
         self.nu = nu

@@ -14,7 +14,6 @@ Departures from the paper. The logistic regression makes a few steps from the pr
 is not solved. The start may be a tree grown greedily, and forests do best with one.
 """
 
-import numbers
 
 import numpy as np
 
@@ -29,7 +28,7 @@ from obtree.optim.base cimport Optimiser, Problem
 from obtree.optim.leaf_fit cimport fit_leaf
 from obtree.optim.units cimport Units
 
-from obtree.core.names import show, unknown_name
+from obtree.core.params import Integer, Number, check_params
 from obtree.optim.finish import finish_nodes
 from obtree.optim.node_fit import MAX_NEWTON_FEATURES
 from obtree.optim.random_start import draw_tree
@@ -41,12 +40,13 @@ LEAVES = ("constant", "linear")
 # choose the number of threads.
 cdef double ROW_WORK = 2.0
 
-
-def _check_number(name, value):
-    if not isinstance(value, numbers.Real) or isinstance(value, bool):
-        raise TypeError(f"{name} must be a number, got {show(value)}")
-    if not 0.0 <= value < float("inf"):
-        raise ValueError(f"{name} must be finite and not negative, got {show(value)}")
+RULES = {
+    "leaf": LEAVES,
+    **dict.fromkeys(("l1", "ridge", "tol"), (Number(0),)),
+    **dict.fromkeys(
+        ("n_iter", "n_iter_no_change", "max_depth", "min_samples_leaf"), (Integer(1),)
+    ),
+}
 
 
 cdef int process(Alternation state, Worker worker, node_t node, uint64_t stream, bint moves,
@@ -190,16 +190,9 @@ cdef class TAO(Optimiser):
 
     def __init__(self, *, leaf="constant", l1=0.01, ridge=1.0, n_iter=5, tol=1e-4,
                  n_iter_no_change=5, max_depth=8, min_samples_leaf=1):
-        if not isinstance(leaf, str) or leaf not in LEAVES:
-            raise ValueError(unknown_name("leaf", leaf, LEAVES))
-        for name, value in (("l1", l1), ("ridge", ridge), ("tol", tol)):
-            _check_number(name, value)
-        for name, value in (
-            ("n_iter", n_iter), ("n_iter_no_change", n_iter_no_change), ("max_depth", max_depth),
-            ("min_samples_leaf", min_samples_leaf),
-        ):
-            if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < 1:
-                raise ValueError(f"{name} must be a whole number of at least 1, got {show(value)}")
+        check_params(RULES, leaf=leaf, l1=l1, ridge=ridge, tol=tol, n_iter=n_iter,
+                     n_iter_no_change=n_iter_no_change, max_depth=max_depth,
+                     min_samples_leaf=min_samples_leaf)
         self.leaf = leaf
         self.l1 = l1
         self.ridge = ridge

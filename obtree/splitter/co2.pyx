@@ -15,13 +15,11 @@ forests. In regression the plane must gain at least what the axis split does. Wh
 empty, the axis split is taken.
 """
 
-import numbers
-
 from libc.math cimport INFINITY, fabs
 from libc.stdint cimport uint32_t
 
 from obtree.core.memory cimport Workspace
-from obtree.core.names import show, unknown_name
+from obtree.core.params import Integer, Number, check_params
 from obtree.core.sort cimport make_word
 from obtree.core.types cimport FOUND, LEAF, feature_t, idx_t, w_t
 from obtree.criterion.base cimport Criterion, Cut, is_allowed
@@ -44,12 +42,18 @@ PRESETS = {
     "full": {"learning_rate": 0.1, "n_epochs": 5, "min_steps": 80, "max_rows": None},
 }
 
-
-def _check_number(name, value, kind, low, expected):
-    """Refuse a parameter that is not a number of its kind, or not above its bound."""
-    good = isinstance(value, kind) and not isinstance(value, bool)
-    if not good or not low <= value < float("inf") or value == 0:
-        raise ValueError(f"{name}={show(value)} is not valid; expected {expected}")
+RULES = {
+    "preset": tuple(PRESETS),
+    "nu": ("auto", Number(0, open_low=True)),
+    "learning_rate": (None, Number(0, open_low=True)),
+    "n_epochs": (None, Integer(1)),
+    "min_steps": (None, Integer(1)),
+    "batch_size": (Integer(1),),
+    "n_candidates": (None, Integer(1)),
+    "min_rows": ("auto", Integer(2)),
+    "max_rows": (None, Integer(2)),
+    "max_columns": ("auto", Integer(1)),
+}
 
 
 cdef class CO2Splitter(Splitter):
@@ -128,8 +132,9 @@ cdef class CO2Splitter(Splitter):
     def __init__(self, *, preset="full", nu="auto", learning_rate=None, n_epochs=None,
                  min_steps=None, batch_size=100, n_candidates=None, min_rows="auto",
                  max_rows=None, max_columns="auto"):
-        if not isinstance(preset, str) or preset not in PRESETS:
-            raise ValueError(unknown_name("preset", preset, PRESETS))
+        check_params(RULES, preset=preset, nu=nu, learning_rate=learning_rate, n_epochs=n_epochs,
+                     min_steps=min_steps, batch_size=batch_size, n_candidates=n_candidates,
+                     min_rows=min_rows, max_rows=max_rows, max_columns=max_columns)
         self.preset = preset
         self.nu = nu
         self.learning_rate = learning_rate
@@ -141,23 +146,6 @@ cdef class CO2Splitter(Splitter):
         self.max_rows = max_rows
         self.max_columns = max_columns
         chosen = self.settings_in_use()
-        _check_number("learning_rate", chosen["learning_rate"], numbers.Real, 0,
-                      "a number above 0")
-        if not isinstance(nu, str) or nu != "auto":
-            _check_number("nu", nu, numbers.Real, 0, "'auto' or a number above 0")
-        if not isinstance(max_columns, str) or max_columns != "auto":
-            _check_number("max_columns", max_columns, numbers.Integral, 1,
-                          "'auto' or an integer >= 1")
-        if max_rows is not None:
-            _check_number("max_rows", max_rows, numbers.Integral, 2, "None or an integer >= 2")
-        for name in ("n_epochs", "min_steps"):
-            _check_number(name, chosen[name], numbers.Integral, 1, "an integer >= 1")
-        _check_number("batch_size", batch_size, numbers.Integral, 1, "an integer >= 1")
-        if n_candidates is not None:
-            _check_number("n_candidates", n_candidates, numbers.Integral, 1,
-                          "None or an integer >= 1")
-        if not isinstance(min_rows, str) or min_rows != "auto":
-            _check_number("min_rows", min_rows, numbers.Integral, 2, "'auto' or an integer >= 2")
         init_policy(&self._policy)
         self._policy.nu = 0.0 if isinstance(nu, str) else nu
         self._policy.rate = chosen["learning_rate"]

@@ -10,8 +10,6 @@ mean, so that features of any unit play the same part. The form is then multipli
 tree keeps terms in the features themselves.
 """
 
-import numbers
-
 from libc.math cimport fabs, floor, frexp, ldexp, sqrt
 
 from obtree.core.random cimport normal
@@ -21,12 +19,13 @@ from obtree.splitter.base cimport NodeTask
 from obtree.splitter.direction cimport DirectionSplitter
 from obtree.splitter.varying cimport draw_features
 
-from obtree.core.names import show
-from obtree.splitter.direction import check_flag
+from obtree.core.params import FLAG, Integer, check_params
 
 cdef enum:
     MAX_SUBSET = 8            # 44 terms, for which every plane has room
     CENTRE_STEPS = 64         # places for a centre within one spread
+
+RULES = {"subset_size": (Integer(1, MAX_SUBSET),), "two_sided": (FLAG,)}
 
 
 cdef class ConicSplitter(DirectionSplitter):
@@ -60,12 +59,9 @@ cdef class ConicSplitter(DirectionSplitter):
     cdef readonly idx_t subset_size
 
     def __init__(self, subset_size=2, *, two_sided=False):
-        if not isinstance(subset_size, numbers.Integral) or isinstance(subset_size, bool):
-            raise TypeError(f"subset_size must be an integer, got {show(subset_size)}")
-        if not 1 <= subset_size <= MAX_SUBSET:
-            raise ValueError(f"subset_size is {subset_size}; expected 1 to {MAX_SUBSET}")
+        check_params(RULES, subset_size=subset_size, two_sided=two_sided)
         self.subset_size = subset_size
-        self.two_sided = check_flag("two_sided", two_sided)
+        self.two_sided = two_sided
 
     cdef bint draw_direction(self, const NodeTask* task) except -1 nogil:
         cdef feature_t subset[MAX_SUBSET]

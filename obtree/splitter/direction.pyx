@@ -5,8 +5,6 @@ Directions that do not tell any two rows of the node apart do not count towards
 instead, so that rows that differ are never left together for want of a lucky draw.
 """
 
-import numpy as np
-
 from libc.string cimport memcpy
 
 from obtree.core.memory cimport Workspace
@@ -26,7 +24,6 @@ from obtree.splitter.varying cimport (
     reset_features,
 )
 
-from obtree.core.names import show
 
 cdef class DirectionSplitter(Splitter):
     """Base class of splitters that try random directions."""
@@ -111,10 +108,3 @@ cdef class DirectionSplitter(Splitter):
             memcpy(out.partner, partner, out.plane.n_terms * sizeof(feature_t))
             out.plane.partner = out.partner
         return BETTER
-
-
-def check_flag(name, value):
-    """A parameter that must be True or False."""
-    if not isinstance(value, bool | np.bool_):
-        raise TypeError(f"{name} must be True or False, got {show(value)}")
-    return bool(value)

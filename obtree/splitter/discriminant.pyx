@@ -11,10 +11,6 @@ subsets of features are tried, and the best cut of one feature competes with the
 targets that follow one feature in steps are badly served (bike_hour, RMSE 58 against 42).
 """
 
-import numbers
-
-import numpy as np
-
 from libc.math cimport INFINITY, fabs
 from libc.stdint cimport uint32_t
 from libc.string cimport memcpy
@@ -43,15 +39,20 @@ from obtree.splitter.linear_model cimport LinearModel
 from obtree.splitter.node_target cimport NodeTarget
 from obtree.splitter.sweep cimport BETTER, ScoreCut, ScoreSweep, reset_cut
 
-from obtree.core.names import show, unknown_name
+from obtree.core.params import FLAG, Integer, Number, check_params
 from obtree.splitter.linear_model import METHODS
 
 cdef enum:
     MAX_TERMS = 64            # in a direction, unless told otherwise
 
 
-def _is_count(value):
-    return isinstance(value, numbers.Integral) and value >= 1
+RULES = {
+    "method": tuple(METHODS),
+    "n_terms": (None, Integer(1)),
+    "n_candidates": (Integer(1),),
+    "alpha": (Number(1e-6),),
+    "axis": (FLAG,),
+}
 
 
 cdef class DiscriminantSplitter(Splitter):
@@ -106,20 +107,8 @@ cdef class DiscriminantSplitter(Splitter):
     cdef Hyperplane plane             # of the candidate
 
     def __init__(self, method="ridge", *, n_terms=None, n_candidates=3, alpha=0.1, axis=True):
-        if not isinstance(method, str) or method not in METHODS:
-            raise ValueError(unknown_name("method", method, METHODS))
-        if n_terms is not None and not _is_count(n_terms):
-            raise ValueError(
-                f"n_terms={show(n_terms)} is not valid; expected an integer >= 1 or None"
-            )
-        if not _is_count(n_candidates):
-            raise ValueError(
-                f"n_candidates={show(n_candidates)} is not valid; expected an integer >= 1"
-            )
-        if not isinstance(alpha, numbers.Real) or not 1e-6 <= alpha < float("inf"):
-            raise ValueError(f"alpha={show(alpha)} is not valid; expected a number >= 1e-6")
-        if not isinstance(axis, (bool, np.bool_)):
-            raise ValueError(f"axis={show(axis)} is not valid; expected True or False")
+        check_params(RULES, method=method, n_terms=n_terms, n_candidates=n_candidates,
+                     alpha=alpha, axis=axis)
         self.method = method
         self.n_terms = n_terms
         self.n_candidates = n_candidates

@@ -16,8 +16,6 @@ plane is better: no split is worse than the axis split it started from.
 drops the features that matter little.
 """
 
-from numbers import Integral, Real
-
 from libc.math cimport INFINITY, sqrt
 from libc.stdint cimport uint32_t
 from libc.stdlib cimport qsort
@@ -38,10 +36,19 @@ from obtree.splitter.descent cimport CoefficientOrder, Descent
 from obtree.splitter.plane_search cimport PlaneSearch
 from obtree.splitter.sweep cimport ScoreCut, ScoreSweep, reset_cut
 
-from obtree.core.names import show, unknown_name
+from obtree.core.params import Integer, Number, check_params
 
 ORDERS = ("sequential", "best", "random")
-MODES = ("oc1", "cart-lc")
+RULES = {
+    "mode": ("oc1", "cart-lc"),
+    "order": ORDERS,
+    "n_jumps": (Integer(0),),
+    "n_restarts": (Integer(0),),
+    "axis_bias": (Number(1),),
+    "max_search_rows": ("auto", None, Integer(2)),
+    "max_coefficients": ("auto", None, Integer(1)),
+    "max_passes": (Integer(1),),
+}
 
 cdef enum:
     FEW_FEATURES = 100                # up to so many, "auto" searches all coefficients
@@ -66,22 +73,6 @@ cdef idx_t count_search_rows(const TargetView* targets) noexcept:
     if targets.kind != CLASS_TARGETS:
         return REGRESSION_ROWS
     return max(<idx_t>FEWEST_ROWS, CLASS_ROWS * targets.max_n_classes)
-
-
-def _check_count(name, value, low, also=""):
-    if isinstance(value, bool) or not isinstance(value, Integral):
-        raise TypeError(f"{name} must be an integer{also}, got {show(value)}")
-    if value < low:
-        raise ValueError(f"{name} must be at least {low}, got {value}")
-
-
-def _check_choice(name, value, known):
-    if not isinstance(value, str) or value not in known:
-        raise ValueError(unknown_name(name, value, known))
-
-
-def _is_auto(value):
-    return isinstance(value, str) and value == "auto"
 
 
 cdef class OC1Splitter(Splitter):
@@ -156,19 +147,9 @@ cdef class OC1Splitter(Splitter):
 
     def __init__(self, *, mode="oc1", order="sequential", n_jumps=20, n_restarts=0, axis_bias=1.0,
                  max_search_rows="auto", max_coefficients="auto", max_passes=20):
-        _check_choice("mode", mode, MODES)
-        _check_choice("order", order, ORDERS)
-        _check_count("n_jumps", n_jumps, 0)
-        _check_count("n_restarts", n_restarts, 0)
-        _check_count("max_passes", max_passes, 1)
-        if max_search_rows is not None and not _is_auto(max_search_rows):
-            _check_count("max_search_rows", max_search_rows, 2, ", 'auto' or None")
-        if max_coefficients is not None and not _is_auto(max_coefficients):
-            _check_count("max_coefficients", max_coefficients, 1, ", 'auto' or None")
-        if isinstance(axis_bias, bool) or not isinstance(axis_bias, Real):
-            raise TypeError(f"axis_bias must be a number, got {show(axis_bias)}")
-        if not 1.0 <= axis_bias < INFINITY:
-            raise ValueError(f"axis_bias must be at least 1 and finite, got {axis_bias}")
+        check_params(RULES, mode=mode, order=order, n_jumps=n_jumps, n_restarts=n_restarts,
+                     axis_bias=axis_bias, max_search_rows=max_search_rows,
+                     max_coefficients=max_coefficients, max_passes=max_passes)
         self.mode = mode
         self.order = order
         self.n_jumps = n_jumps

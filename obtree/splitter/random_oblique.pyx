@@ -11,10 +11,6 @@ A direction that is constant in the node does not count towards ``max_features``
 that the node has met already.
 """
 
-import numbers
-
-import numpy as np
-
 from libc.stdint cimport uint8_t
 from libc.string cimport memset
 
@@ -34,11 +30,16 @@ from obtree.splitter.interval cimport IntervalSweep
 from obtree.splitter.random_directions cimport RandomDirections, WeightKind
 from obtree.splitter.sweep cimport BETTER, CONSTANT, ScoreCut, ScoreSweep, reset_cut
 
-from obtree.core.names import show, unknown_name
-from obtree.splitter.direction import check_flag
+from obtree.core.params import FLAG, Number, check_params
 
 WEIGHTS = ("sign", "uniform", "gaussian", "power_of_two")
-THRESHOLDS = ("best", "random")
+RULES = {
+    "feature_combinations": (Number(1),),
+    "weights": WEIGHTS,
+    "dense": (FLAG,),
+    "threshold": ("best", "random"),
+    "two_sided": (FLAG,),
+}
 
 
 cdef class ObliqueUnits:
@@ -107,20 +108,9 @@ cdef class RandomObliqueSplitter(Splitter):
 
     def __init__(self, *, feature_combinations=2.0, weights="sign", dense=False,
                  threshold="best", two_sided=False):
-        if (not isinstance(feature_combinations, numbers.Real)
-                or isinstance(feature_combinations, (bool, np.bool_))
-                or not 1.0 <= feature_combinations < float("inf")):
-            raise ValueError(
-                f"feature_combinations={show(feature_combinations)} is not valid; expected a "
-                "number of at least 1"
-            )
-        if not isinstance(weights, str) or weights not in WEIGHTS:
-            raise ValueError(unknown_name("weights", weights, WEIGHTS))
-        if not isinstance(dense, (bool, np.bool_)):
-            raise ValueError(f"dense={show(dense)} is not valid; expected True or False")
-        if not isinstance(threshold, str) or threshold not in THRESHOLDS:
-            raise ValueError(unknown_name("threshold", threshold, THRESHOLDS))
-        self.two_sided = check_flag("two_sided", two_sided)
+        check_params(RULES, feature_combinations=feature_combinations, weights=weights,
+                     dense=dense, threshold=threshold, two_sided=two_sided)
+        self.two_sided = two_sided
         if self.two_sided and threshold == "random":
             raise ValueError(
                 "two_sided=True is not valid with threshold='random'; expected threshold='best'"

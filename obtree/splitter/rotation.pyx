@@ -11,7 +11,6 @@ classes from those of a random half of the classes, another half for each group.
 group is not filled up with features of others; instead sizes are as even as possible.
 """
 
-import numbers
 
 import numpy as np
 
@@ -30,6 +29,7 @@ from obtree.splitter.base cimport NodeTask, SplitResult, Splitter, SplitSettings
 from obtree.splitter.sweep cimport place_threshold
 
 from obtree.core.names import show
+from obtree.core.params import Integer, check_param
 
 
 cdef class LentFit:
@@ -82,10 +82,7 @@ cdef class RotationSplitter(Splitter):
                 f"splitter must be a Splitter, got {show(splitter)} of type "
                 f"{type(splitter).__name__}"
             )
-        if not isinstance(group_size, numbers.Integral) or not 2 <= group_size <= 64:
-            raise ValueError(
-                f"group_size={show(group_size)} is not valid; expected an integer from 2 to 64"
-            )
+        check_param("group_size", group_size, Integer(2, 64))
         self.splitter = splitter.clone()      # it will be bound to one worker's data
         self.group_size = group_size
 

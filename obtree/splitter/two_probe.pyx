@@ -18,10 +18,9 @@ from obtree.splitter.base cimport NodeTask, SplitSettings
 from obtree.splitter.direction cimport MAX_CONSTANT, DirectionSplitter
 from obtree.splitter.varying cimport draw_features
 
-from obtree.core.names import unknown_name
-from obtree.splitter.direction import check_flag
+from obtree.core.params import FLAG, check_params
 
-SIGNS = ("difference", "any")
+RULES = {"signs": ("difference", "any"), "two_sided": (FLAG,)}
 
 cdef enum:
     MAX_REPEATS = 64          # draws of known pairs before all are taken to be known
@@ -64,11 +63,10 @@ cdef class TwoProbeSplitter(DirectionSplitter):
     cdef uint64_t _n_used
 
     def __init__(self, signs="difference", *, two_sided=False):
-        if not isinstance(signs, str) or signs not in SIGNS:
-            raise ValueError(unknown_name("signs", signs, SIGNS))
+        check_params(RULES, signs=signs, two_sided=two_sided)
         self.signs = signs
         self._any_sign = signs == "any"
-        self.two_sided = check_flag("two_sided", two_sided)
+        self.two_sided = two_sided
 
     cdef int bind(self, const DataView* view, const TargetView* targets, Criterion criterion,
                   const SplitSettings* settings, Workspace workspace) except -1:

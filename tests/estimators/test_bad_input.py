@@ -178,14 +178,14 @@ def test_failed_first_fit_leaves_it_unfitted(either):
     [
         ({"n_estimators": 0}, "n_estimators=0 is not valid; expected an integer >= 1"),
         ({"n_estimators": 2.5}, "n_estimators=2.5 is not valid"),
-        ({"bootstrap": "yes"}, "bootstrap='yes' is not valid; expected True, False or 'auto'"),
+        ({"bootstrap": "yes"}, "unknown bootstrap 'yes'; expected True, False or 'auto'"),
         ({"warm_start": 1}, "warm_start=1 is not valid"),
         ({"verbose": -1}, "verbose=-1 is not valid"),
         ({"oob_score": "r2"}, "oob_score='r2' is not valid"),
         ({"combine": "mean"}, "unknown combine 'mean'"),
         ({"bootstrap": False, "oob_score": True}, "only available if bootstrap=True"),
         ({"bootstrap": False, "max_samples": 3}, "max_samples=3 cannot be set"),
-        ({"max_samples": 0}, "max_samples=0 is not valid; expected an integer from 1 to 10"),
+        ({"max_samples": 0}, "max_samples=0 is not valid; expected None, an integer from 1 to 10"),
         ({"max_samples": 11}, "max_samples=11 is not valid"),
         (
             {"max_samples": 1.5},

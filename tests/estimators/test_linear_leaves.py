@@ -268,7 +268,11 @@ def test_a_forest_without_linear_leaves_says_so():
     ("kind", "options", "match"),
     [
         (ObliqueTreeRegressor, {"leaf": "quadratic"}, "unknown leaf 'quadratic'"),
-        (ObliqueTreeRegressor, {"leaf": None}, "unknown leaf None"),
+        (
+            ObliqueTreeRegressor,
+            {"leaf": None},
+            "leaf=None is not valid; expected one of 'constant', 'linear'",
+        ),
         (ObliqueForestRegressor, {"leaf_l2": 0.0}, "leaf_l2=0.0"),
         (ObliqueForestRegressor, {"leaf_l2": -1}, "leaf_l2=-1"),
         (ObliqueTreeRegressor, {"leaf_l2": np.nan}, "leaf_l2=nan"),

@@ -147,7 +147,9 @@ def test_the_start_is_called_by_its_parameter():
 
 def test_values_that_were_given_are_shown():
     tree = ObliqueTreeClassifier(class_weight={0: 1.0, 1: 2.0})
-    with pytest.raises(ValueError, match=r"class_weight=\{0: 1\.0, 1: 2\.0\} is not valid; y has"):
+    with pytest.raises(
+        ValueError, match=r"class_weight=\{0: 1\.0, 1: 2\.0\} is not valid; expected a list"
+    ):
         tree.fit(X, np.column_stack([Y, Y]))
     with pytest.raises(ValueError, match=r"random_state=-1 is not valid; expected an integer"):
         ObliqueTreeClassifier(random_state=-1).fit(X, Y)

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from obtree.estimators.params import (
-    check_choice,
     expand_class_weight,
     resolve_growth_rule,
     resolve_max_features,
@@ -113,13 +112,6 @@ def test_huge_limits_fit_into_32_bits():
 def test_stop_rules_refused(name, value):
     with pytest.raises(ValueError, match=f"{name}={value!r} is not valid; expected"):
         resolve(**{name: value})
-
-
-def test_choice_suggests_the_nearest():
-    with pytest.raises(ValueError, match=r"unknown colour 'rde'; .*'blue', 'red'.*mean 'red'"):
-        check_choice("colour", "rde", ("red", "blue"))
-    with pytest.raises(ValueError, match="unknown colour 7"):
-        check_choice("colour", 7, ("red", "blue"))
 
 
 CODES = np.array([[0], [0], [0], [1]], dtype=np.int32)

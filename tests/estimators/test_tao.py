@@ -229,7 +229,7 @@ def test_a_path_of_penalties():
         ({"max_samples": 0.5, "bootstrap": False}, "cannot be set if bootstrap=False"),
         ({"combine": "best"}, "combine"),
         ({"n_estimators": 0}, "n_estimators"),
-        ({"l1": -1}, "l1 must be"),
+        ({"l1": -1}, "l1=-1 is not valid; expected a number >= 0"),
     ],
 )
 def test_wrong_parameters_of_forests(params, message):

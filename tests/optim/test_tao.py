@@ -204,9 +204,9 @@ def test_the_best_tree_on_the_rows_set_aside_is_kept():
     ("params", "message"),
     [
         ({"leaf": "cubic"}, "unknown leaf 'cubic'; expected one of"),
-        ({"l1": -1.0}, "l1 must be finite"),
-        ({"n_iter": 0}, "n_iter must be"),
-        ({"max_depth": 0}, "max_depth must be"),
+        ({"l1": -1.0}, "l1=-1.0 is not valid; expected a number >= 0"),
+        ({"n_iter": 0}, "n_iter=0 is not valid; expected an integer >= 1"),
+        ({"max_depth": 0}, "max_depth=0 is not valid; expected an integer >= 1"),
     ],
 )
 def test_wrong_parameters_are_refused(params, message):

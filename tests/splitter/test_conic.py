@@ -82,12 +82,14 @@ def test_the_same_form_whatever_the_memory_layout():
 
 
 def test_parameters_are_checked():
-    with pytest.raises(ValueError, match="subset_size is 9; expected 1 to 8"):
+    with pytest.raises(ValueError, match="subset_size=9 is not valid; expected an integer from 1"):
         ConicSplitter(9)
-    with pytest.raises(ValueError, match="subset_size is 0"):
+    with pytest.raises(ValueError, match="subset_size=0 is not valid; expected an integer from 1"):
         ConicSplitter().set_params(subset_size=0)
-    with pytest.raises(TypeError, match=r"subset_size must be an integer, got 2\.5"):
+    with pytest.raises(
+        TypeError, match=r"subset_size=2\.5 is not valid; expected an integer from 1"
+    ):
         ConicSplitter(2.5)
-    with pytest.raises(TypeError, match="two_sided must be True or False, got 1"):
+    with pytest.raises(TypeError, match="two_sided=1 is not valid; expected True or False"):
         ConicSplitter(two_sided=1)
     assert ConicSplitter(3).get_params() == {"subset_size": 3, "two_sided": False}

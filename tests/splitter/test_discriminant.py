@@ -199,9 +199,9 @@ def test_forests_gain_over_axis_splits():
     ("params", "message"),
     [
         ({"method": "qda"}, "unknown method 'qda'; expected one of"),
-        ({"n_terms": 0}, "n_terms=0 is not valid; expected an integer >= 1 or None"),
+        ({"n_terms": 0}, "n_terms=0 is not valid; expected None or an integer >= 1"),
         ({"n_candidates": 1.5}, "n_candidates=1.5 is not valid"),
-        ({"alpha": 0}, "alpha=0 is not valid; expected a number >= 1e-6"),
+        ({"alpha": 0}, "alpha=0 is not valid; expected a number >= 1e-06"),
         ({"alpha": "much"}, "alpha='much' is not valid"),
         ({"axis": 1}, "axis=1 is not valid; expected True or False"),
     ],

@@ -247,15 +247,23 @@ def test_features_that_rows_lack_are_left_out():
     [
         ({"mode": "cart"}, ValueError, "unknown mode 'cart'; expected one of 'cart-lc', 'oc1'"),
         ({"order": "worst"}, ValueError, "unknown order 'worst'; expected one of"),
-        ({"n_jumps": -1}, ValueError, "n_jumps must be at least 0, got -1"),
-        ({"n_jumps": 1.5}, TypeError, "n_jumps must be an integer, got 1.5"),
-        ({"n_restarts": True}, TypeError, "n_restarts must be an integer, got True"),
-        ({"max_passes": 0}, ValueError, "max_passes must be at least 1, got 0"),
-        ({"max_search_rows": 1}, ValueError, "max_search_rows must be at least 2, got 1"),
-        ({"max_search_rows": "all"}, TypeError, "an integer, 'auto' or None, got 'all'"),
-        ({"max_coefficients": "all"}, TypeError, "an integer, 'auto' or None, got 'all'"),
-        ({"axis_bias": 0.5}, ValueError, "axis_bias must be at least 1 and finite, got 0.5"),
-        ({"axis_bias": "1"}, TypeError, "axis_bias must be a number, got '1'"),
+        ({"n_jumps": -1}, ValueError, "n_jumps=-1 is not valid; expected an integer >= 0"),
+        ({"n_jumps": 1.5}, TypeError, "n_jumps=1.5 is not valid; expected an integer >= 0"),
+        ({"n_restarts": True}, TypeError, "n_restarts=True is not valid"),
+        ({"max_passes": 0}, ValueError, "max_passes=0 is not valid; expected an integer >= 1"),
+        ({"max_search_rows": 1}, ValueError, "max_search_rows=1 is not valid"),
+        (
+            {"max_search_rows": "all"},
+            ValueError,
+            "unknown max_search_rows 'all'; expected 'auto', None",
+        ),
+        (
+            {"max_coefficients": "all"},
+            ValueError,
+            "unknown max_coefficients 'all'; expected 'auto'",
+        ),
+        ({"axis_bias": 0.5}, ValueError, "axis_bias=0.5 is not valid; expected a number >= 1"),
+        ({"axis_bias": "1"}, TypeError, "axis_bias='1' is not valid; expected a number >= 1"),
     ],
 )
 def test_wrong_parameters(setting, error, message):

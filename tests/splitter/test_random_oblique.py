@@ -200,7 +200,7 @@ def test_max_features_may_exceed_the_number_of_features():
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"feature_combinations": 0.5}, "feature_combinations=0.5.*at least 1"),
+        ({"feature_combinations": 0.5}, "feature_combinations=0.5.*a number >= 1"),
         ({"feature_combinations": "2"}, "feature_combinations='2'"),
         ({"feature_combinations": float("nan")}, "feature_combinations=nan"),
         ({"weights": "signs"}, "Did you mean 'sign'"),
@@ -255,5 +255,5 @@ def test_two_sided_nodes_cut_out_a_layer(kind):
 
 
 def test_two_sided_must_be_a_flag():
-    with pytest.raises(TypeError, match="two_sided must be True or False, got 1"):
+    with pytest.raises(TypeError, match="two_sided=1 is not valid; expected True or False"):
         RandomObliqueSplitter(two_sided=1)

@@ -88,7 +88,7 @@ def test_intervals():
 def test_parameters_are_checked():
     with pytest.raises(ValueError, match=r"unknown signs 'sum'; expected one of 'any', 'diff"):
         TwoProbeSplitter("sum")
-    with pytest.raises(TypeError, match="two_sided must be True or False, got 'yes'"):
+    with pytest.raises(TypeError, match="two_sided='yes' is not valid; expected True or False"):
         TwoProbeSplitter(two_sided="yes")
     assert TwoProbeSplitter().get_params() == {"signs": "difference", "two_sided": False}
     assert TwoProbeSplitter("any").clone() == TwoProbeSplitter("any")
