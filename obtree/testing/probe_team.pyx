@@ -1,5 +1,6 @@
 """Doors to teams of threads: what they do, and interruptions at a given item."""
 
+import threading
 import time
 
 import numpy as np
@@ -13,18 +14,23 @@ from obtree.core.types cimport idx_t
 cdef idx_t n_begun
 cdef idx_t signal_at
 cdef double pause
+cdef object counting = threading.Lock()
 
 
 cdef void note_item() noexcept nogil:
     """Count the item; send the signal if it is the one, and take time from then on."""
     global n_begun
-    n_begun += 1
-    if signal_at < 0 or n_begun <= signal_at:
-        return
-    if n_begun == signal_at + 1:
-        raise_(SIGINT)
-    if pause > 0.0:
-        with gil:
+    cdef idx_t here
+    with gil:
+        # Items begin on several threads, and the one that is meant must not be missed.
+        with counting:
+            n_begun += 1
+            here = n_begun
+        if signal_at < 0 or here <= signal_at:
+            return
+        if here == signal_at + 1:
+            raise_(SIGINT)
+        if pause > 0.0:
             time.sleep(pause)
 
 
