@@ -203,16 +203,17 @@ cdef void read_column(const DataView* view, idx_t j, const row_t* rows, idx_t n,
 cdef void read_rows(const DataView* view, const row_t* rows, idx_t n, const feature_t* features,
                     idx_t n_features, X_t* out) noexcept nogil:
     cdef const X_t* row
-    cdef idx_t p, k, n_here
+    cdef idx_t p, k, n_here, step = view.col_stride
     if view.X != NULL:
         for p in range(n):
             row = view.X + rows[p] * view.row_stride
-            if view.col_stride == 1:
+            if step == 1:
                 for k in range(n_features):
-                    out[p * n_features + k] = row[features[k]]
+                    out[k] = row[features[k]]
             else:
                 for k in range(n_features):
-                    out[p * n_features + k] = row[features[k] * view.col_stride]
+                    out[k] = row[features[k] * step]
+            out += n_features
         return
     p = 0
     while p < n:
