@@ -10,9 +10,9 @@ ask for: ``steepness`` / (their standard deviation along the plane's normal), at
 import numpy as np
 
 from libc.math cimport sqrt
-from libc.stdint cimport int64_t, uint8_t
+from libc.stdint cimport int64_t
 
-from obtree.core.types cimport X_t, feature_t, idx_t, node_t, row_t, w_t
+from obtree.core.types cimport feature_t, idx_t, node_t, row_t, w_t
 from obtree.data.hyperplane cimport Hyperplane, init_plane
 from obtree.data.project cimport project_rows
 from obtree.linear.columns cimport add_column_moments

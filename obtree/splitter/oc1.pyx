@@ -16,7 +16,7 @@ plane is better: no split is worse than the axis split it started from.
 drops the features that matter little.
 """
 
-from libc.math cimport INFINITY, sqrt
+from libc.math cimport sqrt
 from libc.stdint cimport uint32_t
 from libc.stdlib cimport qsort
 

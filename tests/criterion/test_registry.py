@@ -6,8 +6,8 @@ import pytest
 from obtree.criterion.base import Criterion
 from obtree.criterion.registry import CLASSIFICATION, REGRESSION, find_criterion, make_criterion
 from obtree.data.targets import Targets
+from obtree.testing.criterion_node import NodeProbe
 from obtree.testing.growth import BoundCriterion, bind_criterion
-from obtree.testing.probe import NodeProbe
 
 
 def test_every_name_makes_a_criterion():
