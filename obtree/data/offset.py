@@ -79,6 +79,13 @@ class OffsetModel:
         model._move(offset)
         return model
 
+    def __copy__(self):
+        return self
+
+    def __deepcopy__(self, memo):
+        # Nothing of a model can change, so one serves everybody.
+        return self
+
     def _move(self, offset):
         """Rewrite the constants for features that are larger by `offset`."""
         raise NotImplementedError(f"{type(self).__name__} must implement _move")

@@ -207,7 +207,7 @@ cdef class TAO(Optimiser):
 
     cdef int bind(self, Problem problem, const volatile int* stop) except -1:
         Optimiser.bind(self, problem, stop)
-        self.units = self.prepared
+        self.units = <Units?>self.prepared
         return 0
 
     cdef object optimise(self, object tree, uint32_t seed, int n_threads):

@@ -73,7 +73,8 @@ cdef class Splitter:
     cdef object prepared      # what `prepare` returned, shared by all workers
     cdef int64_t* counters    # one for each of counter_names, zero when a tree begins
 
-    # What all workers are to read and nobody to write; the splitter itself is not changed.
+    # What all workers are to read and nobody to write; the splitter itself is not changed. Who
+    # wraps a splitter prepares it as well: what needs `prepared` and has none refuses to be bound.
     cdef object prepare(self, const FitView* fit)
     cdef int bind(self, const DataView* view, const TargetView* targets, Criterion criterion,
                   const SplitSettings* settings, Workspace workspace) except -1

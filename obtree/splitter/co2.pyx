@@ -35,7 +35,7 @@ from obtree.splitter.co2_policy cimport (
 )
 from obtree.splitter.stump cimport Stump, take_stump
 from obtree.splitter.stump_descent cimport StumpDescent
-from obtree.splitter.stump_node cimport StumpNode, measure_units
+from obtree.splitter.stump_node cimport ColumnUnits, StumpNode, measure_units
 
 PRESETS = {
     "fast": {"learning_rate": 0.1, "n_epochs": 5, "min_steps": 40, "max_rows": 4000},
@@ -181,7 +181,8 @@ cdef class CO2Splitter(Splitter):
         self._node = StumpNode()
         policy.max_columns = self._find_max_columns(view.n_features, targets)
         policy.alone = settings.max_features >= view.n_features
-        self._node.bind(view, targets, self.prepared, workspace, max_batch, policy)
+        self._node.bind(view, targets, <ColumnUnits?>self.prepared, workspace, max_batch,
+                        policy)
         take_stump(&self._stump, workspace, self._node.max_stride, self._node.max_slots,
                    max_batch)
         self._descent = StumpDescent()

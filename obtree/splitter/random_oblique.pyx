@@ -143,7 +143,7 @@ cdef class RandomObliqueSplitter(Splitter):
                   const SplitSettings* settings, Workspace workspace) except -1:
         Splitter.bind(self, view, targets, criterion, settings, workspace)
         self.directions = RandomDirections()
-        self.units = self.prepared
+        self.units = <ObliqueUnits?>self.prepared
         self.directions.bind(view, self.units.scale, self.feature_combinations, self.dense,
                              <WeightKind><int>WEIGHTS.index(self.weights),
                              3 * settings.max_features + 16, workspace)

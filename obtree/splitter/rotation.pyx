@@ -132,7 +132,7 @@ cdef class RotationSplitter(Splitter):
             self.dataset.__init__(self._rotated, keep_rows=True)
             if self.settings.stop[0]:
                 return 0
-            fit = (<LentFit>self.prepared).fit
+            fit = (<LentFit?>self.prepared).fit
             fit.data = &self.dataset.view
             fit.n_threads = 1
             self.splitter.prepared = self.splitter.prepare(&fit)

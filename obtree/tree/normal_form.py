@@ -110,13 +110,6 @@ class NormalForm(OffsetModel):
     def __reduce__(self):
         return form_from_state, (form_to_state(self),)
 
-    def __copy__(self):
-        return self
-
-    def __deepcopy__(self, memo):
-        # Nothing of a form can change, so one serves everybody.
-        return self
-
     def __repr__(self):
         return (
             f"NormalForm(n_units={self.n_units}, n_leaves={self.n_leaves}, "

@@ -231,13 +231,6 @@ class Tree(OffsetModel):
 
         return tree_from_state, (tree_to_state(self),)
 
-    def __copy__(self):
-        return self
-
-    def __deepcopy__(self, memo):
-        # Nothing of a tree can change, so one serves everybody.
-        return self
-
     def __repr__(self):
         return (
             f"Tree(node_count={self.node_count}, n_leaves={self.n_leaves}, "

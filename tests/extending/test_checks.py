@@ -1,10 +1,17 @@
 """`check_splitter` and `check_criterion` say what is wrong with a class that is."""
 
 import pytest
+from sklearn.datasets import load_iris
 
 from obtree import ObliqueForestClassifier, ObliqueForestRegressor
 from obtree.criterion.registry import CLASSIFICATION, REGRESSION
-from obtree.splitter import AxisSplitter, PythonSplitter, available
+from obtree.splitter import (
+    AxisSplitter,
+    CO2Splitter,
+    PythonSplitter,
+    RandomObliqueSplitter,
+    available,
+)
 from obtree.testing import ContractError, check_criterion, check_splitter
 from obtree.testing.row_variance import RowVariance
 
@@ -60,6 +67,13 @@ def test_bad_splitters(variant, name):
 def test_a_parameter_that_is_not_listed(variant):
     with pytest.raises(ContractError, match=r"'width' is 3, and 1 after .*parameter_names"):
         check_splitter(variant("bad_splitters").Forgotten(width=3))
+
+
+@pytest.mark.parametrize("inner", [CO2Splitter(), RandomObliqueSplitter()])
+def test_a_splitter_that_was_not_prepared_refuses_to_be_bound(variant, inner):
+    forest = ObliqueForestClassifier(2, splitter=variant("bad_splitters").Unprepared(inner=inner))
+    with pytest.raises(TypeError, match="None"):
+        forest.fit(*load_iris(return_X_y=True))
 
 
 class SelfClone(AxisSplitter):

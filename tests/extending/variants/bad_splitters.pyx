@@ -3,11 +3,15 @@
 from libc.math cimport NAN
 from libc.stdlib cimport rand
 
+from obtree.core.memory cimport Workspace
 from obtree.core.types cimport FOUND, LEAF, feature_t, idx_t, row_t, w_t
 from obtree.core.random cimport bounded
+from obtree.criterion.base cimport Criterion
+from obtree.data.dataset cimport DataView
 from obtree.data.fit cimport FitView
+from obtree.data.targets cimport TargetView
 from obtree.splitter.axis cimport AxisSplitter
-from obtree.splitter.base cimport NodeTask, SplitResult, Splitter, TreeTask
+from obtree.splitter.base cimport NodeTask, SplitResult, Splitter, SplitSettings, TreeTask
 
 
 cdef class Sound(AxisSplitter):
@@ -145,6 +149,24 @@ cdef class AlwaysLeaf(Sound):
 
 cdef class Empty(Splitter):
     pass
+
+
+cdef class Unprepared(Splitter):
+    """Wraps a splitter without preparing it."""
+
+    cdef readonly Splitter inner
+    parameter_names = ("inner",)
+
+    def __init__(self, *, Splitter inner):
+        self.inner = inner
+
+    cdef int bind(self, const DataView* view, const TargetView* targets, Criterion criterion,
+                  const SplitSettings* settings, Workspace workspace) except -1:
+        Splitter.bind(self, view, targets, criterion, settings, workspace)
+        return self.inner.bind(view, targets, criterion, settings, workspace)
+
+    cdef int node_split(self, const NodeTask* task, SplitResult* out) except -1 nogil:
+        return self.inner.node_split(task, out)
 
 
 cdef class Forgotten(Sound):
