@@ -7,6 +7,7 @@ Reads every ``import`` and ``cimport`` statement below ``obtree/`` and refuses
 * any import of ``obtree.testing`` from outside it,
 * relative imports and cimports,
 * private names and modules of other packages,
+* a ``.pxi`` file that is not a part of exactly one module,
 * a ``prange`` without ``num_threads``, and a difference between the files that use
   ``prange`` and those that ``meson.build`` links with OpenMP.
 
@@ -43,6 +44,7 @@ STATEMENT = re.compile(
     r"(?P<names>\([^)]*\)|[^\n#]*)|c?import[ \t]+(?P<modules>[\w., \t]+))",
     re.MULTILINE,
 )
+INCLUDE = re.compile(r'^include "([^"]*)"', re.MULTILINE)
 STRINGS = re.compile(r'"""(?:[^\\]|\\.)*?"""|\'\'\'(?:[^\\]|\\.)*?\'\'\'', re.DOTALL)
 
 
@@ -136,7 +138,7 @@ def find_openmp_modules(text):
 def check_openmp(folder):
     """Yield what is wrong with the parallel loops of one layer."""
     users = set()
-    for path in sorted(folder.glob("*.p[yx][xd]")):
+    for path in sorted(folder.glob("*.p[yx][xdi]")):
         text = STRINGS.sub('""', path.read_text(encoding="utf-8"))
         calls = list(find_calls(text, "prange"))
         if calls:
@@ -151,11 +153,20 @@ def check_openmp(folder):
         yield f"{folder / name}.pyx: is linked with OpenMP but uses no prange"
 
 
+def check_parts(folder):
+    """Yield the ``.pxi`` files of one layer that are not a part of exactly one module."""
+    modules = [path.read_text(encoding="utf-8") for path in folder.glob("*.pyx")]
+    included = [name for text in modules for name in INCLUDE.findall(text)]
+    for path in sorted(folder.glob("*.pxi")):
+        if included.count(path.name) != 1:
+            yield f"{path}: is included {included.count(path.name)} times, not once"
+
+
 def check_tree(root):
     """Yield every violation below `root`."""
     package = Path(root) / PACKAGE
     for path in sorted(package.rglob("*")):
-        if path.suffix not in (".py", ".pyx", ".pxd"):
+        if path.suffix not in (".py", ".pyx", ".pxd", ".pxi"):
             continue
         parts = path.relative_to(package).parts
         layer = parts[0] if len(parts) > 1 else ""
@@ -169,6 +180,7 @@ def check_tree(root):
                 yield f"{path}: {problem}"
     for folder in sorted(path for path in package.iterdir() if path.is_dir()):
         yield from check_openmp(folder)
+        yield from check_parts(folder)
 
 
 def main():

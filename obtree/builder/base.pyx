@@ -10,18 +10,18 @@ import numpy as np
 from libc.math cimport INFINITY
 from libc.stdint cimport int8_t
 
-from obtree.builder.store cimport NodeStore
 from obtree.core.memory cimport Workspace
 from obtree.core.random cimport RandState
 from obtree.core.types cimport FOUND, feature_t, idx_t, impurity_epsilon, w_t
 from obtree.criterion.base cimport Criterion, NodeStats
-from obtree.data.block cimport RankBlock
 from obtree.data.dataset cimport DataView
 from obtree.data.fit cimport FitView
 from obtree.data.hyperplane cimport EXTRA_TERMS, init_plane
-from obtree.data.partition cimport SampleIndex
+from obtree.data.partition cimport RankBlock, SampleIndex
 from obtree.data.share cimport share_terms
 from obtree.splitter.base cimport NodeTask, Splitter, TreeTask
+
+include "store.pxi"
 
 
 cdef class TreeBuilder:

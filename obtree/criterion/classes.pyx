@@ -12,19 +12,12 @@ from libc.string cimport memset
 from obtree.core.dispatch cimport kernels
 from obtree.core.memory cimport Workspace
 from obtree.core.types cimport idx_t, row_t, w_t
-from obtree.criterion.base cimport (
-    Criterion,
-    FlipBase,
-    NodeStats,
-    RankColumn,
-    ScanLimits,
-)
+from obtree.criterion.base cimport Criterion, FlipBase, NodeStats, RankColumn, ScanLimits
 from obtree.criterion.class_sums cimport ClassNode, row_slot, row_weight
 from obtree.criterion.sweep cimport PACKED_CLASS_BITS
 from obtree.data.dataset cimport DataView
 from obtree.data.read cimport rank_key
 from obtree.data.targets cimport TargetView
-
 
 cdef enum:
     MAX_BINS_BYTES = 1048576          # bins beyond the caches are slower than sorting
@@ -313,3 +306,8 @@ cdef class ClassCriterion(Criterion):
     cdef void clear_bins(self, idx_t n_bins) noexcept nogil:
         memset(self.bins, 0, n_bins * self.node.n_padded * sizeof(w_t))
         memset(self.bin_rows, 0, n_bins * sizeof(uint32_t))
+
+
+include "gini.pxi"
+include "entropy.pxi"
+include "slots.pxi"

@@ -12,12 +12,7 @@ from obtree.core.dispatch cimport kernels
 from obtree.core.memory cimport Workspace
 from obtree.core.types cimport idx_t, rounding_share, row_t, w_t, y_t
 from obtree.criterion.base cimport (
-    Criterion,
-    FlipBase,
-    NodeStats,
-    RankColumn,
-    ScanLimits,
-    find_largest,
+    Criterion, FlipBase, NodeStats, RankColumn, ScanLimits, find_largest,
 )
 from obtree.data.dataset cimport DataView
 from obtree.data.read cimport rank_key
@@ -182,3 +177,8 @@ cdef class MomentCriterion(Criterion):
     cdef void clear_bins(self, idx_t n_bins) noexcept nogil:
         memset(self.bins, 0, n_bins * (1 + self.n_outputs) * sizeof(double))
         memset(self.bin_rows, 0, n_bins * sizeof(uint32_t))
+
+
+include "squared_error.pxi"
+include "friedman.pxi"
+include "poisson.pxi"

@@ -4,12 +4,8 @@ from obtree.core.names import list_names, show
 from obtree.core.params import check_param
 from obtree.criterion.absolute_error import AbsoluteError
 from obtree.criterion.base import Criterion
-from obtree.criterion.entropy import Entropy
-from obtree.criterion.friedman import FriedmanError
-from obtree.criterion.gini import Gini
-from obtree.criterion.poisson import Poisson
-from obtree.criterion.slots import MaxMinority, SumMinority, SumOfVariances, Twoing
-from obtree.criterion.squared_error import SquaredError
+from obtree.criterion.classes import Entropy, Gini, MaxMinority, SumMinority, SumOfVariances, Twoing
+from obtree.criterion.moments import FriedmanError, Poisson, SquaredError
 
 _CLASSES = {
     "gini": Gini,

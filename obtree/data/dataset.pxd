@@ -37,7 +37,7 @@ cdef struct DataView:
     idx_t row_bytes
     idx_t row_limit
     # Which byte of row_codes the open node's rows begin at, when that holds but a few rows (see
-    # block.pyx): a node is then read as a whole and row_bytes is 0. NULL: every row stands in
+    # block.pxi): a node is then read as a whole and row_bytes is 0. NULL: every row stands in
     # its place.
     const row_t* row_places
     # By byte of a row: the bits of all rows in row_codes, when it holds but a few. NULL: unknown.
@@ -48,7 +48,7 @@ cdef struct DataView:
     const feature_t* entry_feature
     const uint32_t* entry_code    # ranks
     const X_t* entry_x        # and values, NaN when missing
-    bint is_hollow            # nearly all cells of many columns are zero, see by_row.pyx
+    bint is_hollow            # nearly all cells of many columns are zero, see by_row.pxi
     # Scratch of a worker, NULL where there is none. Row r is number place[r] of the open node,
     # if it is one of its rows.
     row_t* place              # (n_samples)

@@ -5,7 +5,7 @@ bytes, column after column. Finding the best cut of a column then means counting
 sorting small integers, and no tree ever compares two floats. The encoding loses
 nothing: a rank and the value it stands for determine each other.
 
-What it consists of is made in columns.pyx and by_row.pyx, and read by read.pyx.
+What it consists of is made in columns.pxi and by_row.pxi, and read by read.pyx.
 """
 
 import numpy as np
@@ -16,12 +16,12 @@ from libc.string cimport memset
 
 from obtree.core.memory cimport Workspace
 from obtree.core.types cimport X_t, idx_t
-from obtree.data.by_row cimport is_hollow, lay_entries
-from obtree.data.columns cimport encode_bytes, encode_dense, encode_sparse
 from obtree.data.encode cimport N_BYTE_VALUES
 from obtree.data.read cimport gather_codes
 
-from obtree.data.lift import LIFTED
+include "lift.pxi"
+include "by_row.pxi"
+include "columns.pxi"
 
 
 cdef class Dataset:

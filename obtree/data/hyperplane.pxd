@@ -32,7 +32,7 @@ cdef struct Hyperplane:
     bint missing_left         # where a row goes that lacks one of the features, see missing.pxd
     # Set by the builder: whether a training row of the node did; missing_left is of no use if not.
     bint missing_seen
-    # Set by the builder: what part of the split each term accounts for (data/share.pyx).
+    # Set by the builder: what part of the split each term accounts for (data/share.pxd).
     double* share             # n_terms, owned by the caller; NULL when not known
 
 

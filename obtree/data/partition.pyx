@@ -127,3 +127,6 @@ cdef class SampleIndex:
             start += n_block
         memcpy(rows + left, self._spare, (n - left) * sizeof(row_t))
         return left
+
+
+include "block.pxi"

@@ -15,16 +15,8 @@ from obtree.core.types cimport X_t, idx_t, row_t
 from obtree.data.dataset cimport ColumnView, DataView
 from obtree.data.hyperplane cimport LANES, Hyperplane, fold_lanes, project_plane
 from obtree.data.read cimport (
-    RankColumn,
-    RowEntries,
-    clear_terms,
-    gather_entries,
-    has_byte_ranks,
-    mark_terms,
-    read_column,
-    view_entries,
-    view_ranks,
-    view_row_ranks,
+    RankColumn, RowEntries, clear_terms, gather_entries, has_byte_ranks, mark_terms, read_column,
+    view_entries, view_ranks, view_row_ranks,
 )
 
 cdef enum:
@@ -234,3 +226,6 @@ cdef idx_t project_entries(const DataView* view, const Hyperplane* plane, const 
         at[n_kept] = <row_t>p
         n_kept += out[p] != 0.0
     return n_kept
+
+
+include "lattice.pxi"

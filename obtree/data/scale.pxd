@@ -5,6 +5,9 @@ from obtree.core.types cimport idx_t, row_t, w_t
 from obtree.data.dataset cimport DataView
 
 
+# ---- scale.pyx ---------------------------------------------------------------------------------
+
+
 # OUT span (n_features): the distance between the quartiles of the feature's distinct values;
 # 1 for a constant feature. Repeated or re-ordered rows change nothing, and scaling a feature
 # by a power of two scales it exactly. IN weight (n_samples): rows of weight zero do not count;
@@ -23,3 +26,11 @@ cdef int measure_variances(const DataView* view, const w_t* weight, const volati
 
 # Whether features are in different units, by their spans and variances (n).
 cdef bint judge_units(const double* span, const double* variance, idx_t n) noexcept nogil
+
+
+# ---- weight_unit.pxi ---------------------------------------------------------------------------
+# What one row weighs, in the numbers that the user gave.
+
+
+# IN weight (n), none negative; 1 when it is NULL.
+cdef double find_unit(const w_t* weight, idx_t n) noexcept nogil

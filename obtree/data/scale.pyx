@@ -254,3 +254,6 @@ def have_different_units(const X_t[:, ::1] X, const w_t[::1] sample_weight):
         check_signals()
         first += n_here
     return bool(judge_units(span, variance, n))
+
+
+include "weight_unit.pxi"

@@ -11,9 +11,7 @@ from obtree.estimators.optimised import BaseOptimised, BaseOptimisedTree
 from obtree.estimators.params import LEAVES
 from obtree.estimators.task import ClassificationTask, RegressionTask
 from obtree.estimators.tree import ObliqueTreeClassifier, ObliqueTreeRegressor
-from obtree.optim.node_fit import MAX_NEWTON_FEATURES
-from obtree.optim.tao import TAO
-from obtree.optim.units import MAX_BYTE_FEATURES
+from obtree.optim.tao import MAX_BYTE_FEATURES, MAX_NEWTON_FEATURES, TAO
 from obtree.splitter.registry import resolve_splitter
 
 RANDOM = "random"

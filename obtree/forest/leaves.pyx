@@ -12,16 +12,15 @@ from scipy.sparse import issparse
 from libc.stdint cimport int32_t, int64_t, uint32_t
 
 from obtree.core.memory cimport Workspace
+from obtree.core.names import show
 from obtree.core.team cimport REGION_WORK, choose_threads
+from obtree.core.threads import call_detached
 from obtree.core.types cimport idx_t, w_t
+from obtree.data.scale import find_weight_unit
 from obtree.forest.bootstrap cimport Bag
 from obtree.forest.job cimport Job, Worker
-from obtree.tree.rows cimport open_rows
-
-from obtree.core.names import show
-from obtree.core.threads import call_detached
-from obtree.data.weight_unit import find_weight_unit
 from obtree.forest.progress import Watch
+from obtree.tree.rows cimport open_rows
 from obtree.tree.tree import Tree, list_arrays
 
 cdef enum:

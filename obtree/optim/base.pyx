@@ -10,9 +10,8 @@ from libc.stdint cimport uint8_t
 
 from obtree.core.types cimport X_t, w_t
 from obtree.data.dataset cimport Dataset
+from obtree.data.scale import find_weight_unit
 from obtree.data.targets cimport Targets
-
-from obtree.data.weight_unit import find_weight_unit
 
 
 cdef class Problem:
@@ -27,7 +26,7 @@ cdef class Problem:
         int32 class codes of one output, or float64 numbers of several.
     sample_weight : ndarray of shape (n_rows,), optional
         Positive weights; all ones by default. Kept in units of one row, see
-        ``data/weight_unit.pyx``: penalties are meant in rows.
+        ``data/weight_unit.pxi``: penalties are meant in rows.
     n_classes : int, default=0
         Number of classes; 0 in regression.
     n_train : int, optional

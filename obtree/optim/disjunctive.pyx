@@ -13,6 +13,7 @@ from libc.stdint cimport int32_t, uint32_t
 from libc.string cimport memcpy, memset
 
 from obtree.core.memory cimport Workspace
+from obtree.core.params import FLAG, Integer, Number, check_params
 from obtree.core.random cimport RandState, seed_state, shuffle
 from obtree.core.types cimport idx_t, row_t
 from obtree.linear.adam cimport count_step, step_adam
@@ -20,17 +21,10 @@ from obtree.linear.columns cimport pad_width
 from obtree.linear.pulls cimport Pulls, add_pull, begin_pulls, read_gradient, take_pulls
 from obtree.optim.base cimport Optimiser, Problem
 from obtree.optim.soft_walk cimport measure_loss, walk_backwards
-from obtree.tree.normal_predict cimport (
-    FormView,
-    Tape,
-    standardise_row,
-    take_tape,
-    walk_forwards,
-)
-
-from obtree.core.params import FLAG, Integer, Number, check_params
-from obtree.optim.normal_start import convert_tree, measure_columns
 from obtree.tree.normal_form import NormalForm
+from obtree.tree.normal_predict cimport FormView, Tape, standardise_row, take_tape, walk_forwards
+
+include "normal_start.pxi"
 
 cdef enum:
     DESCENT_STREAM = 3
@@ -120,7 +114,7 @@ cdef class DisjunctiveOptimiser(Optimiser):
         form = NormalForm.from_arrays(
             n_features=problem.n_features, n_classes=problem.n_classes, **arrays
         )
-        cdef Descent descent = Descent(self, problem, form)
+        cdef FormDescent descent = FormDescent(self, problem, form)
         descent.run(seed)
         arrays["weight"] = descent.read_weights()
         form = NormalForm.from_arrays(
@@ -129,7 +123,7 @@ cdef class DisjunctiveOptimiser(Optimiser):
         return form, {"objective": descent.read_losses()}
 
 
-cdef class Descent:
+cdef class FormDescent:
     """Scratch and state of one tree's descent."""
 
     cdef DisjunctiveOptimiser _rule

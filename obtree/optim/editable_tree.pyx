@@ -1,7 +1,7 @@
 """A tree of planes that can be changed, and rows on their way down.
 
 What improves a whole tree, or makes another model of it, works on this copy of a `Tree`: it sets
-planes, routes rows and looks at the rows of nodes. ``finish.pyx`` makes a `Tree` of it again.
+planes, routes rows and looks at the rows of nodes. ``finish.pxi`` makes a `Tree` of it again.
 """
 
 import numpy as np
@@ -236,3 +236,6 @@ cdef class Descent:
         end = self.index.split(plane, -1, start, end)
         self.end[self.tree.left[node]] = self.start[right] = end
         return saw_missing
+
+
+include "finish.pxi"

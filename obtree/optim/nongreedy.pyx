@@ -17,20 +17,20 @@ from libc.stdint cimport int32_t, int64_t, uint32_t
 from libc.string cimport memcpy, memset
 
 from obtree.core.memory cimport Workspace
+from obtree.core.params import FLAG, Integer, Number, check_params
 from obtree.core.random cimport RandState, seed_state, shuffle
 from obtree.core.types cimport feature_t, idx_t, node_t, w_t
 from obtree.data.hyperplane cimport Hyperplane, init_plane
+from obtree.data.scale import have_different_units
 from obtree.linear.columns cimport write_terms
 from obtree.linear.unit_rows cimport UnitRows, constant_cell
 from obtree.optim.base cimport Optimiser, Problem
 from obtree.optim.dense_tree cimport DenseTree, link_parents, renew_leaves, take_tree
 from obtree.optim.editable_tree cimport EditableTree
-from obtree.optim.joint_descent cimport JointDescent, StepRule, Targets
-
-from obtree.core.params import FLAG, Integer, Number, check_params
-from obtree.data.scale import have_different_units
-from obtree.optim.finish import finish_nodes
+from obtree.optim.editable_tree import finish_nodes
 from obtree.tree.tree import Tree
+
+include "joint_descent.pxi"
 
 cdef enum:
     SHUFFLE_STREAM = 11       # of the tree's random numbers

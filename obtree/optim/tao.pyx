@@ -8,7 +8,7 @@ other rows are left out. Nodes of one level have no rows in common and do not de
 each other, so threads share them out.
 
 A node's new plane is taken only if the objective does not rise: the sum of the rows' costs
-(see leaves.pyx) and l1 times the sum of the sizes of all weights, in the units of units.pyx.
+(see leaves.pxi) and l1 times the sum of the sizes of all weights, in the units of units.pxi.
 
 Departures from the paper. The logistic regression makes a few steps from the present plane and
 is not solved. The start may be a tree grown greedily, and forests do best with one.
@@ -20,19 +20,22 @@ import numpy as np
 from libc.math cimport INFINITY
 from libc.stdint cimport uint32_t, uint64_t
 
+from obtree.core.params import Integer, Number, check_params
 from obtree.core.random cimport RandState, seed_state
 from obtree.core.team cimport SYNCHRONISED_WORK, choose_threads, run_items
 from obtree.core.types cimport idx_t, node_t
-from obtree.optim.alternation cimport Alternation, Worker
 from obtree.optim.base cimport Optimiser, Problem
-from obtree.optim.leaf_fit cimport fit_leaf
-from obtree.optim.units cimport Units
-
-from obtree.core.params import Integer, Number, check_params
-from obtree.optim.finish import finish_nodes
-from obtree.optim.node_fit import MAX_NEWTON_FEATURES
-from obtree.optim.random_start import draw_tree
+from obtree.optim.editable_tree import finish_nodes
 from obtree.tree.tree import Tree
+
+include "units.pxi"
+include "sides.pxi"
+include "moving_tree.pxi"
+include "leaves.pxi"
+include "leaf_fit.pxi"
+include "node_fit.pxi"
+include "alternation.pxi"
+include "random_start.pxi"
 
 LEAVES = ("constant", "linear")
 

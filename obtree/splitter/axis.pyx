@@ -18,25 +18,14 @@ from obtree.core.types cimport FOUND, LEAF, feature_t, idx_t
 from obtree.criterion.base cimport Criterion, Cut, RankColumn, ScanLimits
 from obtree.data.dataset cimport ColumnView, DataView
 from obtree.data.read cimport (
-    column_varies,
-    find_value,
-    gather_above,
-    gather_codes,
-    gather_entries,
-    is_known_constant,
+    column_varies, find_value, gather_above, gather_codes, gather_entries, is_known_constant,
     view_ranks,
 )
 from obtree.data.targets cimport TargetView
 from obtree.splitter.base cimport NodeTask, SplitResult, SplitSettings, Splitter, TreeTask
 from obtree.splitter.candidates cimport (
-    begin_draws,
-    bind_candidates,
-    draw_candidate,
-    mark_constant,
-    meets_constants,
-    narrow_candidates,
-    pack_known,
-    reset_candidates,
+    begin_draws, bind_candidates, draw_candidate, mark_constant, meets_constants, narrow_candidates,
+    pack_known, reset_candidates,
 )
 from obtree.splitter.sweep cimport find_cut
 
@@ -314,3 +303,6 @@ cdef class AxisSplitter(Splitter):
             out.plane.threshold = 0.5 * below + 0.5 * <double>find_value(
                 self.view, j, high_rank, task.rows, task.n
             )
+
+
+include "axis_random.pxi"

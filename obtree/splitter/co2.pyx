@@ -1,12 +1,12 @@
 """Continuously optimised oblique splits: CO2 (Norouzi, Collins, Fleet and Kohli, 2015).
 
 A node starts from the best of a few axis splits and follows the gradient of a continuous
-bound on the loss of the split (``stump.pyx``). Trees differ without being shown different
+bound on the loss of the split (``stump.pxd``). Trees differ without being shown different
 rows, since the random start decides which optimum is found and the planes of wide data use a
 random half of the columns.
 
 Departures from the paper, whose numbers stand in ``co2_policy.pxd``. Each node is centred and
-scaled by itself (``stump_node.pyx``), so that one setting of radius and step serves all data,
+scaled by itself (``stump_node.pxi``), so that one setting of radius and step serves all data,
 and features of different units are seen in their own and in a common one. The weights start as
 long as leaves the rows on their worse side near enough to pull. The plane that the bound leads
 to is kept as it is in classification: its margin is what generalises, and neither choosing the
@@ -34,8 +34,10 @@ from obtree.splitter.co2_policy cimport (
     HALF, CO2Policy, DescentPlan, count_least_rows, init_policy, plan_descent,
 )
 from obtree.splitter.stump cimport Stump, take_stump
-from obtree.splitter.stump_descent cimport StumpDescent
-from obtree.splitter.stump_node cimport ColumnUnits, StumpNode, measure_units
+
+include "hollow_node.pxi"
+include "stump_node.pxi"
+include "stump_descent.pxi"
 
 PRESETS = {
     "fast": {"learning_rate": 0.1, "n_epochs": 5, "min_steps": 40, "max_rows": 4000},

@@ -9,6 +9,7 @@ from obtree.splitter.base cimport NodeTask, SplitResult, Splitter
 from obtree.splitter.sweep cimport ScoreCut, ScoreSweep
 from obtree.splitter.varying cimport VaryingFeatures
 
+
 cdef enum:
     MAX_CONSTANT = 10         # useless directions, for each that counts, before giving up
 

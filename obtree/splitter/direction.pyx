@@ -14,15 +14,9 @@ from obtree.data.dataset cimport DataView
 from obtree.data.hyperplane cimport EXTRA_TERMS, copy_terms
 from obtree.data.project cimport project_rows
 from obtree.data.targets cimport TargetView
-from obtree.splitter.base cimport NodeTask, SplitResult, Splitter, SplitSettings, TreeTask
-from obtree.splitter.interval cimport IntervalSweep
-from obtree.splitter.sweep cimport BETTER, CONSTANT, ScoreCut, ScoreSweep, reset_cut
-from obtree.splitter.varying cimport (
-    bind_features,
-    draw_features,
-    open_features,
-    reset_features,
-)
+from obtree.splitter.base cimport NodeTask, SplitResult, SplitSettings, Splitter, TreeTask
+from obtree.splitter.sweep cimport BETTER, CONSTANT, IntervalSweep, ScoreCut, ScoreSweep, reset_cut
+from obtree.splitter.varying cimport bind_features, draw_features, open_features, reset_features
 
 
 cdef class DirectionSplitter(Splitter):
@@ -108,3 +102,7 @@ cdef class DirectionSplitter(Splitter):
             memcpy(out.partner, partner, out.plane.n_terms * sizeof(feature_t))
             out.plane.partner = out.partner
         return BETTER
+
+
+include "two_probe.pxi"
+include "conic.pxi"

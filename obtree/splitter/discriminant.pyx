@@ -5,7 +5,7 @@ all of them at once: ridge regression, Fisher's linear discriminant or logistic 
 The node is cut along its direction, where the criterion says best.
 
 Departures from the paper. Any number of classes (divided at random into two groups) and real
-targets are allowed, see node_target.pyx. The penalty is a fixed share of the features'
+targets are allowed, see node_target.pxi. The penalty is a fixed share of the features'
 variance in the node and not tuned in each node on the rows left out of the tree. Several
 subsets of features are tried, and the best cut of one feature competes with them: without it
 targets that follow one feature in steps are badly served (bike_hour, RMSE 58 against 42).
@@ -16,31 +16,25 @@ from libc.stdint cimport uint32_t
 from libc.string cimport memcpy
 
 from obtree.core.memory cimport Workspace
+from obtree.core.params import FLAG, Integer, Number, check_params
 from obtree.core.rounding cimport round_to_single
 from obtree.core.types cimport FOUND, LEAF, feature_t, idx_t, w_t
 from obtree.criterion.base cimport Criterion
 from obtree.data.dataset cimport DataView
-from obtree.data.read cimport gather_codes
 from obtree.data.hyperplane cimport Hyperplane
 from obtree.data.project cimport project_rows
+from obtree.data.read cimport gather_codes
 from obtree.data.targets cimport TargetView
 from obtree.splitter.axis cimport AxisSplitter
-from obtree.splitter.base cimport NodeTask, SplitResult, Splitter, SplitSettings, TreeTask
+from obtree.splitter.base cimport NodeTask, SplitResult, SplitSettings, Splitter, TreeTask
 from obtree.splitter.candidates cimport (
-    Candidates,
-    begin_draws,
-    draw_candidate,
-    mark_constant,
-    meets_constants,
-    narrow_candidates,
+    Candidates, begin_draws, draw_candidate, mark_constant, meets_constants, narrow_candidates,
     pack_known,
 )
-from obtree.splitter.linear_model cimport LinearModel
-from obtree.splitter.node_target cimport NodeTarget
 from obtree.splitter.sweep cimport BETTER, ScoreCut, ScoreSweep, reset_cut
 
-from obtree.core.params import FLAG, Integer, Number, check_params
-from obtree.splitter.linear_model import METHODS
+include "node_target.pxi"
+include "linear_model.pxi"
 
 cdef enum:
     MAX_TERMS = 64            # in a direction, unless told otherwise

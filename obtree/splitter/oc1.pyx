@@ -21,6 +21,7 @@ from libc.stdint cimport uint32_t
 from libc.stdlib cimport qsort
 
 from obtree.core.memory cimport Workspace
+from obtree.core.params import Integer, Number, check_params
 from obtree.core.random cimport bounded, draw_in_order
 from obtree.core.types cimport FOUND, feature_t, idx_t, row_t, w_t
 from obtree.criterion.base cimport Criterion, NodeStats, ScanLimits
@@ -30,13 +31,12 @@ from obtree.data.project cimport project_rows
 from obtree.data.read cimport column_lacks_value, find_complete
 from obtree.data.targets cimport CLASS_TARGETS, TargetView
 from obtree.splitter.axis cimport AxisSplitter
-from obtree.splitter.base cimport NodeTask, SplitResult, Splitter, SplitSettings, TreeTask
+from obtree.splitter.base cimport NodeTask, SplitResult, SplitSettings, Splitter, TreeTask
 from obtree.splitter.candidates cimport WIDE_POOL, pack_known
-from obtree.splitter.descent cimport CoefficientOrder, Descent
-from obtree.splitter.plane_search cimport PlaneSearch
 from obtree.splitter.sweep cimport ScoreCut, ScoreSweep, reset_cut
 
-from obtree.core.params import Integer, Number, check_params
+include "plane_search.pxi"
+include "descent.pxi"
 
 ORDERS = ("sequential", "best", "random")
 RULES = {

@@ -15,22 +15,20 @@ from libc.stdint cimport uint8_t
 from libc.string cimport memset
 
 from obtree.core.memory cimport Workspace
+from obtree.core.params import FLAG, Number, check_params
 from obtree.core.types cimport FOUND, LEAF, feature_t, idx_t, row_t, w_t
 from obtree.criterion.base cimport Criterion
 from obtree.data.dataset cimport DataView
 from obtree.data.fit cimport FitView
 from obtree.data.hyperplane cimport Hyperplane, copy_terms, init_plane
-from obtree.data.lattice cimport KeyRange, Lattice
-from obtree.data.project cimport project_entries, project_rows
+from obtree.data.project cimport KeyRange, Lattice, project_entries, project_rows
 from obtree.data.scale cimport measure_scales
 from obtree.data.targets cimport TargetView
 from obtree.splitter.base cimport NodeTask, SplitResult, SplitSettings, Splitter, TreeTask
 from obtree.splitter.candidates cimport pack_known
-from obtree.splitter.interval cimport IntervalSweep
-from obtree.splitter.random_directions cimport RandomDirections, WeightKind
-from obtree.splitter.sweep cimport BETTER, CONSTANT, ScoreCut, ScoreSweep, reset_cut
+from obtree.splitter.sweep cimport BETTER, CONSTANT, IntervalSweep, ScoreCut, ScoreSweep, reset_cut
 
-from obtree.core.params import FLAG, Number, check_params
+include "random_directions.pxi"
 
 WEIGHTS = ("sign", "uniform", "gaussian", "power_of_two")
 RULES = {

@@ -1,17 +1,15 @@
 """Splitters by name: those of obtree, and those that other packages declare."""
 
 from obtree.core.names import show, unknown_name
-from obtree.splitter.axis import AxisSplitter
-from obtree.splitter.axis_random import AxisRandomSplitter
+from obtree.splitter.axis import AxisRandomSplitter, AxisSplitter
 from obtree.splitter.base import Splitter
 from obtree.splitter.co2 import CO2Splitter
-from obtree.splitter.conic import ConicSplitter
+from obtree.splitter.direction import ConicSplitter, TwoProbeSplitter
 from obtree.splitter.discriminant import DiscriminantSplitter
 from obtree.splitter.oc1 import OC1Splitter
 from obtree.splitter.plugins import find_name, find_plugins, load_all, load_plugin
 from obtree.splitter.random_oblique import RandomObliqueSplitter
 from obtree.splitter.saved import SavedSplitter
-from obtree.splitter.two_probe import TwoProbeSplitter
 
 _SPLITTERS = {
     "axis": AxisSplitter,

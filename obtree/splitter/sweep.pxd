@@ -8,7 +8,10 @@ from obtree.core.random cimport RandState
 from obtree.core.sort cimport word_key
 from obtree.core.types cimport idx_t, row_t
 from obtree.criterion.base cimport Criterion, Cut, ScanLimits
-from obtree.data.lattice cimport KeyRange
+from obtree.data.project cimport KeyRange
+
+
+# ---- sweep.pyx ---------------------------------------------------------------------------------
 
 
 cdef struct ScoreCut:
@@ -80,3 +83,26 @@ cdef inline double place_threshold(double low, double high) noexcept nogil:
     """The middle of two different scores; never `high`, also when they are neighbours."""
     cdef double middle = 0.5 * low + 0.5 * high
     return middle if low <= middle < high else low
+
+
+# ---- interval.pxi ------------------------------------------------------------------------------
+# The best interval on a vector of scores.
+
+
+cdef struct Interval:
+    # Sorted scores [start, end) go left, and so do missing ones if missing_left.
+    double score
+    idx_t start
+    idx_t end
+    bint missing_left
+
+
+cdef class IntervalSweep(ScoreSweep):
+    cdef uint64_t* ring       # (max_rows) the sorted words from another start
+    cdef bint _confirm(self, idx_t n, idx_t n_missing, const ScanLimits* limits,
+                       const Interval* found, ScoreCut* best) except -1 nogil
+    cdef double _place(self, const double* score, idx_t at) noexcept nogil
+    cdef bint _turn(self, idx_t first, idx_t n, idx_t n_missing, const ScanLimits* limits,
+                    Interval* found) except -1 nogil
+    cdef bint _scan_ring(self, idx_t first, idx_t n, idx_t n_missing, int place,
+                         const ScanLimits* limits, Interval* found) except -1 nogil

@@ -15,8 +15,8 @@ from obtree.core.random cimport RandState, bounded, uniform
 from obtree.core.sort cimport make_word, rotate_last, sort_codes, word_key, word_position
 from obtree.core.types cimport idx_t, row_t
 from obtree.criterion.base cimport Criterion, Cut, RankColumn, ScanLimits
-from obtree.data.lattice cimport KeyRange, key_value
 from obtree.data.missing cimport goes_to_left
+from obtree.data.project cimport KeyRange, key_value
 
 
 cdef class ScoreSweep:
@@ -160,3 +160,6 @@ cdef class ScoreSweep:
         else:
             best.threshold = DBL_MAX       # every number goes left
         return BETTER
+
+
+include "interval.pxi"

@@ -8,8 +8,7 @@ from obtree.core.dispatch cimport kernels
 from obtree.core.types cimport feature_t, row_t, w_t
 from obtree.data.hyperplane cimport Hyperplane, init_plane
 from obtree.optim.base cimport Problem
-from obtree.optim.sides cimport Layout, find_sides, is_dense, lay_out
-from obtree.optim.units cimport Units
+from obtree.optim.tao cimport Layout, Units, find_sides, is_dense, lay_out
 
 
 def guess(X, rows, w):

@@ -9,7 +9,7 @@ from obtree.core.types cimport X_t, idx_t, node_t
 from obtree.linear.unit_rows cimport UnitRows
 from obtree.optim.dense_tree cimport Case, DenseTree, link_parents, renew_leaves, take_tree
 from obtree.optim.inference cimport infer_fast, infer_full
-from obtree.optim.joint_descent cimport JointDescent, StepRule, Targets
+from obtree.optim.nongreedy cimport JointDescent, StepRule, Targets
 
 
 cdef class DescentProbe:

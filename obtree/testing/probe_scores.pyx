@@ -12,10 +12,9 @@ from obtree.data cimport project, scale
 from obtree.data.dataset cimport Dataset
 from obtree.data.fit cimport FitView, lend_fit
 from obtree.data.hyperplane cimport Hyperplane, init_plane
-from obtree.data.lattice cimport KeyRange, Lattice, key_value
+from obtree.data.project cimport KeyRange, Lattice, key_value
 from obtree.data.targets cimport Targets
-from obtree.splitter.interval cimport IntervalSweep
-from obtree.splitter.sweep cimport BETTER, CONSTANT, ScoreCut, ScoreSweep, reset_cut
+from obtree.splitter.sweep cimport BETTER, CONSTANT, IntervalSweep, ScoreCut, ScoreSweep, reset_cut
 
 
 def project_node(Dataset dataset, feature, weight, rows):

@@ -13,11 +13,9 @@ from obtree.data.fit cimport FitView, lend_fit
 from obtree.data.targets cimport Targets
 from obtree.splitter cimport stump as stumps
 from obtree.splitter.base cimport NodeTask
-from obtree.splitter.co2_policy cimport CO2Policy, DescentPlan, init_policy
-from obtree.splitter.co2_policy cimport find_nu as find_radius
+from obtree.splitter.co2 cimport StumpDescent, StumpNode, measure_units
+from obtree.splitter.co2_policy cimport CO2Policy, DescentPlan, find_nu as find_radius, init_policy
 from obtree.splitter.stump cimport Batch, Stump, StumpLoss
-from obtree.splitter.stump_descent cimport StumpDescent
-from obtree.splitter.stump_node cimport StumpNode, measure_units
 
 
 def pad_rows(X):

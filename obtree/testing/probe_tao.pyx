@@ -3,9 +3,8 @@
 import numpy as np
 
 from obtree.core.types cimport idx_t, node_t
-from obtree.optim.alternation cimport Alternation, Worker
 from obtree.optim.base cimport Problem
-from obtree.optim.units cimport Units
+from obtree.optim.tao cimport Alternation, Units, Worker
 
 cdef int NEVER = 0
 

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from obtree.data.weight_unit import find_weight_unit
+from obtree.data.scale import find_weight_unit
 
 
 def test_whole_numbers_are_counts():

@@ -20,7 +20,7 @@ from obtree import (
     save_model,
 )
 from obtree.builder.prune import prune_tree
-from obtree.data.weight_unit import find_weight_unit
+from obtree.data.scale import find_weight_unit
 from obtree.forest.bootstrap import bootstrap_counts
 from obtree.linear.leaf_solver import fit_leaf
 from obtree.testing.growth import find_differences, hash_trees

@@ -5,8 +5,7 @@ import pytest
 
 from obtree import ObliqueTreeClassifier, ObliqueTreeRegressor
 from obtree.optim.base import Problem
-from obtree.optim.editable_tree import EditableTree
-from obtree.optim.finish import finish_nodes
+from obtree.optim.editable_tree import EditableTree, finish_nodes
 from obtree.tree.tree import FIELDS, Tree
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from obtree import ObliqueTreeClassifier
 from obtree.optim.base import Problem
-from obtree.optim.normal_start import convert_tree, measure_columns
+from obtree.optim.disjunctive import convert_tree, measure_columns
 from obtree.testing.probe_disjunctive import dot_units, soften_scores, walk_row
 from obtree.tree.normal_form import NormalForm
 from obtree.tree.normal_predict import NormalPredictor

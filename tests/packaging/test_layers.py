@@ -58,7 +58,8 @@ def test_a_good_tree_passes(tmp_path):
             "forest/meson.build": MESON,
             "forest/grow.pyx": LOOP,
             "forest/alone.pyx": LOOP,
-            "forest/plain.pyx": "x = 1\n",
+            "forest/plain.pyx": 'include "part.pxi"\n',
+            "forest/part.pxi": "x = 1\n",
         },
     )
     result = run(tmp_path)
@@ -88,6 +89,8 @@ def test_a_good_tree_passes(tmp_path):
         ("extra/a.py", "x = 1\n", "'extra' is not a known layer"),
         ("core/a.pyx", LOOP, "uses prange but is not linked with OpenMP"),
         ("core/meson.build", MESON, "is linked with OpenMP but uses no prange"),
+        ("core/a.pxi", "from obtree.data.dataset cimport X\n", "core may not import obtree.data"),
+        ("core/a.pxi", "x = 1\n", "a.pxi: is included 0 times"),
         ("core/a.pyx", "for i in prange(f(2), nogil=True):\n", "prange without num_threads"),
     ],
 )

@@ -1,0 +1,65 @@
+# Which side of a plane rows are on, mostly without the exact sum.
+#
+# A plane of many terms is laid out over all columns, where rows are read as they lie: in single
+# precision, or in whole numbers for rows of bytes. Only rows that come closer to the threshold
+# than rounding can explain are summed in the order of data/hyperplane.pxd. Sides are therefore
+# exact; sums are not.
+
+from libc.math cimport INFINITY, fabs, floor
+from libc.stdint cimport int16_t
+
+from obtree.core.dispatch cimport kernels
+from obtree.core.types cimport idx_t, row_t
+from obtree.data.hyperplane cimport Hyperplane
+from obtree.data.project cimport project_rows
+
+
+cdef bint is_dense(Units units, const Hyperplane* plane) noexcept nogil:
+    """Whether laying the plane out pays."""
+    return (not units.has_missing and plane.n_terms >= 32
+            and (4 * plane.n_terms > units.n_features or units.bytes != NULL))
+
+
+cdef void lay_out(Units units, const Hyperplane* plane, Layout* out) noexcept nogil:
+    """Write the plane over all columns; out.weight has room for them."""
+    cdef idx_t k
+    cdef int16_t* whole = <int16_t*>out.weight
+    cdef double total = fabs(plane.threshold), largest = 0.0
+    if units.bytes == NULL:
+        for k in range(units.n_features):
+            out.weight[k] = 0.0
+        for k in range(plane.n_terms):
+            out.weight[plane.feature[k]] = <float>plane.weight[k]
+            total += fabs(plane.weight[k]) * units.reach[plane.feature[k]]
+        # Twice what the kernel's roundings and that of the weights come to, and some more for
+        # products too small for single precision.
+        out.error = total * (units.n_features / 16.0 + 100.0) * 5.96e-8 + 1e-30 * units.n_features
+        return
+    for k in range(plane.n_terms):
+        largest = max(largest, fabs(plane.weight[k]))
+    # No row's sum leaves int32.
+    out.step = largest / min(32767.0, floor(2147483647.0 / units.largest_sum))
+    # Every weight is at most half a step wrong; the rest is for double precision.
+    out.error = 0.501 * out.step * units.largest_sum
+    if not out.step > 1e-200:
+        out.step = 1.0
+        out.error = INFINITY
+    for k in range(units.n_features):
+        whole[k] = 0
+    for k in range(plane.n_terms):
+        whole[plane.feature[k]] = <int16_t>floor(plane.weight[k] / out.step + 0.5)
+
+
+cdef void find_sides(Units units, const Hyperplane* plane, const Layout* layout,
+                     const row_t* rows, idx_t n, double* out) noexcept nogil:
+    """Numbers that are on the same side of the threshold as the rows' projections (OUT n)."""
+    cdef idx_t p
+    if units.bytes != NULL:
+        kernels().sum_bytes(units.bytes, units.n_features, rows, n, <int16_t*>layout.weight, out)
+        for p in range(n):
+            out[p] *= layout.step
+    else:
+        kernels().guess_rows(units.x, units.n_features, rows, n, layout.weight, out)
+    for p in range(n):
+        if not fabs(out[p] - plane.threshold) > layout.error:
+            project_rows(units.view, plane, rows + p, 1, out + p)
