@@ -200,6 +200,10 @@ class BaseModel(MultiOutputMixin, BaseEstimator):
     _splitter_param = "splitter"
     _other_starts = ()
 
+    def _store_params(self, given):
+        """Store the ``locals()`` of a constructor: each parameter as it was given, unchecked."""
+        vars(self).update((name, value) for name, value in given.items() if name != "self")
+
     def set_params(self, **params):
         """Set parameters; ``<splitter>__<name>`` reaches those of the splitter.
 
