@@ -28,11 +28,12 @@ COMBINE = ("average", "product", "vote")
 class BaseForestModel(BaseModel):
     """What a fitted forest does, however its trees were made.
 
-    A subclass names the class of its trees (``_tree_class``) and the ways to combine
-    them that its task allows (``_combine_rules``).
+    A subclass names the class of its trees (``_tree_class``), the ways to combine them that
+    its task allows (``_combine_rules``), and what ``bootstrap`` may be (``_bootstrap_rules``).
     """
 
     _combine_rules = COMBINE
+    _bootstrap_rules = (FLAG,)
 
     def _wrap_trees(self, trees, seeds, classes, max_features):
         """Make each grown tree an estimator of its own."""
@@ -58,11 +59,43 @@ class BaseForestModel(BaseModel):
         self._store_outputs(n_outputs, classes)
         self.max_features_ = max_features
         self.estimators_ = estimators
-        self._predictor = PredictorCache()
+        self._predictor = PredictorCache(self._predictor_kind)
 
     def _list_trees(self):
         """Return the trees to predict with."""
-        return [estimator.tree_ for estimator in self.estimators_]
+        return [getattr(estimator, self._tree_attribute) for estimator in self.estimators_]
+
+    def _draws_bootstraps(self):
+        """Tell whether trees grow on bootstraps; "auto" leaves it to the splitter."""
+        bootstrap = check_param("bootstrap", self.bootstrap, *self._bootstrap_rules)
+        if bootstrap == "auto":
+            wanted = resolve_splitter(self._check_splitter()).prefers_bootstrap
+            return is_regressor(self) if wanted == "regression" else wanted
+        return bootstrap
+
+    def _count_draws(self, n_rows):
+        """Return how many rows are drawn with replacement for each tree; 0 for no bootstrap."""
+        if not self._draws_bootstraps():
+            return 0
+        return resolve_max_samples(getattr(self, "max_samples", None), n_rows)
+
+    def _check_bootstrap(self):
+        """Refuse parameters of bootstraps where there are none."""
+        if self._draws_bootstraps():
+            return
+        given = "bootstrap=False"
+        if isinstance(self.bootstrap, str):
+            name, splitter = self._splitter_param, getattr(self, self._splitter_param)
+            given = f"bootstrap='auto' means False, as it does with {name}={show(splitter)}"
+        if getattr(self, "oob_score", False):
+            raise ValueError(
+                f"Out of bag estimation only available if bootstrap=True, not if {given}"
+            )
+        if getattr(self, "max_samples", None) is not None:
+            raise ValueError(
+                f"max_samples={show(self.max_samples)} cannot be set if {given}; "
+                "expected max_samples=None or bootstrap=True"
+            )
 
     def _predict_values(self, X):
         """Return predictions of shape (n_samples, n_outputs, n_classes or 1)."""
@@ -120,6 +153,8 @@ class BaseForestModel(BaseModel):
 class BaseObliqueForest(BaseForestModel, BaseOblique):
     """What a bagged forest of greedy trees does, whatever the task."""
 
+    _bootstrap_rules = (FLAG, "auto")
+
     def fit(self, X, y, sample_weight=None):
         """Grow the forest.
 
@@ -141,9 +176,7 @@ class BaseObliqueForest(BaseForestModel, BaseOblique):
             grown, entropy = self._recall_forest()
             known_offset = [tree.tree_.feature_offset for tree in grown[:1]]
             plan = self._plan_growth(X, y, sample_weight, known_offset)
-            n_draws = 0
-            if self._draws_bootstraps():
-                n_draws = resolve_max_samples(self.max_samples, plan.n_rows)
+            n_draws = self._count_draws(plan.n_rows)
             if grown:
                 self._check_same_problem(grown[0], plan)
             stats = {}
@@ -165,32 +198,12 @@ class BaseObliqueForest(BaseForestModel, BaseOblique):
         """Refuse parameters that concern the forest and not its trees."""
         check_param("n_estimators", self.n_estimators, Integer(1))
         self._count_threads()
-        bootstrap = self._draws_bootstraps()
         check_param("warm_start", self.warm_start, FLAG)
         check_param("verbose", self.verbose, *VERBOSE)
         if not callable(self.oob_score):
             check_param("oob_score", self.oob_score, FLAG)
         check_param("combine", self.combine, *self._combine_rules)
-        given = "bootstrap=False"
-        if isinstance(self.bootstrap, str):
-            given = f"bootstrap='auto' means False, as it does with splitter={show(self.splitter)}"
-        if self.oob_score and not bootstrap:
-            raise ValueError(
-                f"Out of bag estimation only available if bootstrap=True, not if {given}"
-            )
-        if self.max_samples is not None and not bootstrap:
-            raise ValueError(
-                f"max_samples={show(self.max_samples)} cannot be set if {given}; "
-                "expected max_samples=None or bootstrap=True"
-            )
-
-    def _draws_bootstraps(self):
-        """Tell whether trees grow on bootstraps; "auto" leaves it to the splitter."""
-        bootstrap = check_param("bootstrap", self.bootstrap, FLAG, "auto")
-        if bootstrap == "auto":
-            wanted = resolve_splitter(self.splitter).prefers_bootstrap
-            return is_regressor(self) if wanted == "regression" else wanted
-        return bootstrap
+        self._check_bootstrap()
 
     def _make_splitter(self):
         """Return the splitter that grows the trees, on rotated features if they are."""

@@ -160,11 +160,11 @@ class PredictorCache:
 
     Parameters
     ----------
-    kind : type, default=Predictor
+    kind : type
         Made with the list of trees, or of what takes their place.
     """
 
-    def __init__(self, kind=Predictor):
+    def __init__(self, kind):
         self._kind = kind
         self._packed = ((), None)
 
@@ -193,12 +193,15 @@ class PredictorCache:
 class BaseModel(MultiOutputMixin, BaseEstimator):
     """What every estimator made of trees does; a task class stands beside it.
 
-    A subclass says which of its parameters holds a splitter (``_splitter_param``), and which
-    names it may hold that are no splitter's (``_other_starts``).
+    A subclass says which of its parameters holds a splitter (``_splitter_param``), which names
+    it may hold that are no splitter's (``_other_starts``), what a fitted tree is called
+    (``_tree_attribute``), and what predicts with such (``_predictor_kind``).
     """
 
     _splitter_param = "splitter"
     _other_starts = ()
+    _tree_attribute = "tree_"
+    _predictor_kind = Predictor
 
     def _store_params(self, given):
         """Store the ``locals()`` of a constructor: each parameter as it was given, unchecked."""
@@ -288,6 +291,10 @@ class BaseOblique(BaseModel):
             leaf=resolve_leaf(self, monotonic_cst),
             offset=offset,
         )
+
+    def _check_splitter(self):
+        """Return what a greedy tree may have as its ``splitter``."""
+        return self.splitter
 
     def _make_splitter(self):
         """Return the splitter that grows the trees."""

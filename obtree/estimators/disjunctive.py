@@ -1,12 +1,8 @@
 """Disjunctive normal trees: DisjunctiveTreeClassifier and DisjunctiveForestClassifier."""
 
 from obtree.core.params import FLAG, check_param
-from obtree.estimators.base import PredictorCache
-from obtree.estimators.forest import ObliqueForestClassifier
 from obtree.estimators.optimised import BaseOptimisedForest, BaseOptimisedTree
-from obtree.estimators.params import resolve_max_samples
 from obtree.estimators.task import ClassificationTask
-from obtree.estimators.tree import ObliqueTreeClassifier
 from obtree.optim.disjunctive import DisjunctiveOptimiser
 from obtree.tree.normal_predict import NormalPredictor
 
@@ -19,6 +15,10 @@ class BaseDisjunctive(ClassificationTask):
     splits (``feature_importances_``) does not exist.
     """
 
+    _optimiser_class = DisjunctiveOptimiser
+    _predictor_kind = NormalPredictor
+    _tree_attribute = "form_"
+
     def _refuse(self):
         raise AttributeError(
             f"a row has no single leaf or path in a soft tree; {type(self).__name__} has "
@@ -30,19 +30,6 @@ class BaseDisjunctive(ClassificationTask):
     get_depth = property(_refuse)
     get_n_leaves = property(_refuse)
     feature_importances_ = property(_refuse)
-
-    def _growth_params(self):
-        """Return what start trees are grown with, and refuse what they cannot have."""
-        if isinstance(self.class_weight, str):
-            check_param("class_weight", self.class_weight, "balanced", None)
-        names = ("criterion", "max_depth", "min_samples_split", "min_samples_leaf")
-        names += ("min_weight_fraction_leaf", "max_features", "class_weight")
-        return {"splitter": self._check_init(), **{name: getattr(self, name) for name in names}}
-
-    def _make_optimiser(self, problem):
-        """Return the `DisjunctiveOptimiser` that the parameters describe."""
-        given = {name: getattr(self, name) for name in DisjunctiveOptimiser.parameter_names}
-        return DisjunctiveOptimiser(**{**given, "n_iter_no_change": self.n_iter_no_change or 1})
 
     def _count_planes(self, plan, starts):
         """Return how many planes the forms have: each class may have its own."""
@@ -168,21 +155,6 @@ class DisjunctiveTreeClassifier(BaseDisjunctive, BaseOptimisedTree):
     ):
         self._store_params(locals())
 
-    def _make_starter(self):
-        """Return the greedy tree that checks the data and grows the start."""
-        return ObliqueTreeClassifier(**self._growth_params())
-
-    def _store_tree(self, tree, classes, max_features):
-        """Set the fitted attributes, other than those that describe X."""
-        self._store_outputs(1, classes)
-        self.max_features_ = max_features
-        self.form_ = tree
-        self._predictor = PredictorCache(NormalPredictor)
-
-    def _list_trees(self):
-        """Return what to predict with."""
-        return [self.form_]
-
 
 class DisjunctiveForestClassifier(BaseDisjunctive, BaseOptimisedForest):
     """A forest of disjunctive normal trees, for classification.
@@ -286,6 +258,7 @@ class DisjunctiveForestClassifier(BaseDisjunctive, BaseOptimisedForest):
 
     _tree_class = DisjunctiveTreeClassifier
     _combine_rules = ("average", "vote")
+    _bootstrap_rules = (FLAG, "auto")
 
     def __init__(
         self,
@@ -316,30 +289,3 @@ class DisjunctiveForestClassifier(BaseDisjunctive, BaseOptimisedForest):
         verbose=0,
     ):
         self._store_params(locals())
-
-    def _make_starter(self):
-        """Return the greedy forest that checks the data and grows the start."""
-        starter = ObliqueForestClassifier(
-            self.n_estimators,
-            bootstrap=self.bootstrap,
-            max_samples=self.max_samples,
-            **self._growth_params(),
-        )
-        starter._check_forest_params()
-        return starter
-
-    def _count_draws(self, plan):
-        """Return how many rows are drawn with replacement for each start tree."""
-        starter = self._make_starter()
-        if not starter._draws_bootstraps():
-            return 0
-        return resolve_max_samples(self.max_samples, plan.n_rows)
-
-    def _store_forest(self, estimators, n_outputs, classes, max_features):
-        """Set the fitted attributes, other than those that describe X."""
-        super()._store_forest(estimators, n_outputs, classes, max_features)
-        self._predictor = PredictorCache(NormalPredictor)
-
-    def _list_trees(self):
-        """Return what to predict with."""
-        return [estimator.form_ for estimator in self.estimators_]

@@ -1,62 +1,11 @@
 """Trees optimised as a whole down a bound on their loss: NonGreedyTree...."""
 
-from obtree.estimators.optimised import BaseOptimised, BaseOptimisedTree
+from obtree.estimators.optimised import BaseOptimisedTree
 from obtree.estimators.task import ClassificationTask, RegressionTask
-from obtree.estimators.tree import ObliqueTreeClassifier, ObliqueTreeRegressor
 from obtree.optim.nongreedy import NonGreedyOptimiser
 
 
-class BaseNonGreedy(BaseOptimised):
-    """What non-greedy trees and forests share."""
-
-    def _make_starter(self):
-        """Return the greedy estimator that checks the data and grows the start."""
-        params = {
-            name: getattr(self, name)
-            for name in (
-                "criterion",
-                "max_depth",
-                "min_samples_split",
-                "min_samples_leaf",
-                "min_weight_fraction_leaf",
-                "max_features",
-            )
-        }
-        return self._starter_class(splitter=self._check_init(), **params, **self._weigh_classes())
-
-    def _weigh_classes(self):
-        """Return what the starter has to know about classes."""
-        return {}
-
-    def _make_optimiser(self, problem):
-        """Return the optimiser that the parameters describe."""
-        return NonGreedyOptimiser(
-            inference=self.inference,
-            stable=self.stable,
-            nu=self.nu,
-            learning_rate=self.learning_rate,
-            momentum=self.momentum,
-            n_epochs=self.n_epochs,
-            batch_size=self.batch_size,
-            prune_inactive=self.prune_inactive,
-            n_iter_no_change=self.n_iter_no_change or 1,
-        )
-
-
-class BaseNonGreedyTree(BaseNonGreedy, BaseOptimisedTree):
-    """One non-greedy tree, whatever the task."""
-
-
-class WeighsClasses:
-    """Classifiers pass the weights of the classes on to the starter."""
-
-    _starter_class = ObliqueTreeClassifier
-
-    def _weigh_classes(self):
-        return {"class_weight": self.class_weight}
-
-
-class NonGreedyTreeClassifier(WeighsClasses, ClassificationTask, BaseNonGreedyTree):
+class NonGreedyTreeClassifier(ClassificationTask, BaseOptimisedTree):
     """Decision tree for classification, optimised as a whole.
 
     A tree is grown, and then all its planes are moved at once by stochastic gradient steps
@@ -152,6 +101,8 @@ class NonGreedyTreeClassifier(WeighsClasses, ClassificationTask, BaseNonGreedyTr
     True
     """
 
+    _optimiser_class = NonGreedyOptimiser
+
     def __init__(
         self,
         *,
@@ -180,7 +131,7 @@ class NonGreedyTreeClassifier(WeighsClasses, ClassificationTask, BaseNonGreedyTr
         self._store_params(locals())
 
 
-class NonGreedyTreeRegressor(RegressionTask, BaseNonGreedyTree):
+class NonGreedyTreeRegressor(RegressionTask, BaseOptimisedTree):
     """Decision tree for regression, optimised as a whole.
 
     A tree is grown, and then all its planes are moved at once by stochastic gradient steps
@@ -270,7 +221,7 @@ class NonGreedyTreeRegressor(RegressionTask, BaseNonGreedyTree):
     True
     """
 
-    _starter_class = ObliqueTreeRegressor
+    _optimiser_class = NonGreedyOptimiser
 
     def __init__(
         self,

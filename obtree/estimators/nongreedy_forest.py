@@ -1,32 +1,12 @@
 """Forests of trees that are optimised as a whole: NonGreedyForest..."""
 
-from obtree.core.params import FLAG, check_param
-from obtree.estimators.nongreedy import (
-    BaseNonGreedy,
-    NonGreedyTreeClassifier,
-    NonGreedyTreeRegressor,
-    WeighsClasses,
-)
+from obtree.estimators.nongreedy import NonGreedyTreeClassifier, NonGreedyTreeRegressor
 from obtree.estimators.optimised import BaseOptimisedForest
-from obtree.estimators.params import resolve_max_samples
 from obtree.estimators.task import ClassificationTask, RegressionTask
-from obtree.estimators.tree import ObliqueTreeRegressor
+from obtree.optim.nongreedy import NonGreedyOptimiser
 
 
-class BaseNonGreedyForest(BaseNonGreedy, BaseOptimisedForest):
-    """A forest of non-greedy trees, whatever the task."""
-
-    def _draws_bootstraps(self):
-        """Tell whether the trees to start from grow on bootstraps."""
-        check_param("bootstrap", self.bootstrap, FLAG)
-        return bool(self.bootstrap)
-
-    def _count_draws(self, plan):
-        """Return how many rows are drawn for each tree to start from; 0 for all rows once."""
-        return resolve_max_samples(None, plan.n_rows) if self._draws_bootstraps() else 0
-
-
-class NonGreedyForestClassifier(WeighsClasses, ClassificationTask, BaseNonGreedyForest):
+class NonGreedyForestClassifier(ClassificationTask, BaseOptimisedForest):
     """Forest for classification, each tree optimised as a whole.
 
     A tree is grown, and then all its planes are moved at once by stochastic gradient steps
@@ -129,6 +109,7 @@ class NonGreedyForestClassifier(WeighsClasses, ClassificationTask, BaseNonGreedy
     True
     """
 
+    _optimiser_class = NonGreedyOptimiser
     _tree_class = NonGreedyTreeClassifier
 
     def __init__(
@@ -162,7 +143,7 @@ class NonGreedyForestClassifier(WeighsClasses, ClassificationTask, BaseNonGreedy
         self._store_params(locals())
 
 
-class NonGreedyForestRegressor(RegressionTask, BaseNonGreedyForest):
+class NonGreedyForestRegressor(RegressionTask, BaseOptimisedForest):
     """Forest for regression, each tree optimised as a whole.
 
     A tree is grown, and then all its planes are moved at once by stochastic gradient steps
@@ -259,7 +240,7 @@ class NonGreedyForestRegressor(RegressionTask, BaseNonGreedyForest):
     True
     """
 
-    _starter_class = ObliqueTreeRegressor
+    _optimiser_class = NonGreedyOptimiser
     _tree_class = NonGreedyTreeRegressor
     _combine_rules = ("average",)
 

@@ -26,11 +26,27 @@ from obtree.estimators.dense import (
     widen_model,
 )
 from obtree.estimators.params import VERBOSE
-from obtree.estimators.tree import BaseTreeModel, resolve_tree_seed
+from obtree.estimators.tree import (
+    BaseTreeModel,
+    ObliqueTreeClassifier,
+    ObliqueTreeRegressor,
+    resolve_tree_seed,
+)
 from obtree.forest.refine import refine_trees
 from obtree.optim.base import Problem
 from obtree.splitter.registry import resolve_splitter
 from obtree.tree.tree import Tree
+
+#: Parameters of greedy trees with which an estimator grows what it starts from, if it has them.
+START_PARAMS = (
+    "criterion",
+    "max_depth",
+    "min_samples_split",
+    "min_samples_leaf",
+    "min_weight_fraction_leaf",
+    "max_features",
+    "class_weight",
+)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -59,8 +75,8 @@ class BaseOptimised(BaseModel):
     """What all optimised estimators do.
 
     A subclass has the parameters ``init``, ``validation_fraction``, ``n_iter_no_change``,
-    ``verbose``, ``n_jobs`` and ``random_state``, and the methods ``_make_starter`` and
-    ``_make_optimiser``.
+    ``verbose``, ``n_jobs`` and ``random_state``, those of `START_PARAMS` that it wants, and those
+    of its optimiser (``_optimiser_class``).
     """
 
     _splitter_param = "init"
@@ -68,17 +84,37 @@ class BaseOptimised(BaseModel):
     #: Names that stand for a start that the optimiser makes itself.
     _own_starts = ()
 
+    def fit(self, X, y, sample_weight=None):
+        """Grow a tree, or those of a forest, and optimise each as a whole.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Features, read as float32. NaN means missing; infinity is refused. Sparse
+            features are made dense, for which there must be memory.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Class labels of any type, or real numbers for regression.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows. A row of zero weight is left out.
+
+        Returns
+        -------
+        self : object
+        """
+        with restore_on_error(self):
+            self._store_outcome(self._refine(X, y, sample_weight, self._choose_seeds()))
+        return self
+
     def _make_starter(self):
-        """Return the greedy estimator that checks the data and grows the start."""
-        raise NotImplementedError
+        """Return the greedy tree that checks the data and grows the start."""
+        kind = ObliqueTreeClassifier if is_classifier(self) else ObliqueTreeRegressor
+        params = {name: getattr(self, name) for name in START_PARAMS if hasattr(self, name)}
+        return kind(splitter=self._check_splitter(), **params)
 
     def _make_optimiser(self, problem):
         """Return the `Optimiser` that the parameters describe."""
-        raise NotImplementedError
-
-    def _count_draws(self, plan):
-        """Return how many rows are drawn with replacement for each tree; 0 for no bootstrap."""
-        return 0
+        params = {name: getattr(self, name) for name in self._optimiser_class.parameter_names}
+        return self._optimiser_class(**{**params, "n_iter_no_change": self.n_iter_no_change or 1})
 
     def _refine(self, X, y, sample_weight, seeds):
         """Check everything, grow the start and optimise it.
@@ -157,7 +193,7 @@ class BaseOptimised(BaseModel):
         trees = plan.grow(
             seeds,
             n_threads=self._count_threads(),
-            n_bootstrap=self._count_draws(plan),
+            n_bootstrap=self._count_draws(plan.n_rows),
             verbose=int(self.verbose),
         )
         for tree in trees:
@@ -215,7 +251,7 @@ class BaseOptimised(BaseModel):
         """Return how many planes of all features the models have."""
         return sum(tree.node_count - tree.n_leaves for tree in starts)
 
-    def _check_init(self):
+    def _check_splitter(self):
         """Return ``init`` as what the starter's ``splitter`` may be."""
         if isinstance(self.init, (Tree, BaseModel)):
             return "axis"
@@ -239,68 +275,42 @@ class BaseOptimised(BaseModel):
 class BaseOptimisedTree(BaseOptimised, BaseTreeModel):
     """One optimised tree."""
 
-    def fit(self, X, y, sample_weight=None):
-        """Grow a tree and optimise it as a whole.
+    def _choose_seeds(self):
+        """Return the seed of the tree."""
+        return np.array([resolve_tree_seed(self.random_state)], dtype=np.uint32)
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Features, read as float32. NaN means missing; infinity is refused. Sparse
-            features are made dense, for which there must be memory.
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            Class labels of any type, or real numbers for regression.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows. A row of zero weight is left out.
+    def _count_draws(self, n_rows):
+        """A tree by itself learns from all rows."""
+        return 0
 
-        Returns
-        -------
-        self : object
-        """
-        with restore_on_error(self):
-            seed = resolve_tree_seed(self.random_state)
-            outcome = self._refine(X, y, sample_weight, np.array([seed], dtype=np.uint32))
-            self._store_tree(
-                outcome.models[0], outcome.plan.target.classes, outcome.plan.rule.max_features
-            )
-            _store_report(self, outcome.reports[0])
-        return self
+    def _store_outcome(self, outcome):
+        """Set the fitted attributes, other than those that describe X."""
+        plan = outcome.plan
+        self._store_tree(outcome.models[0], plan.target.classes, plan.rule.max_features)
+        _store_report(self, outcome.reports[0])
 
 
 class BaseOptimisedForest(BaseOptimised, BaseForestModel):
     """A forest of trees, each optimised by itself."""
 
-    def fit(self, X, y, sample_weight=None):
-        """Grow trees and optimise each of them as a whole.
+    def _choose_seeds(self):
+        """Check what concerns the forest and not its trees, and return the seeds of these."""
+        check_param("n_estimators", self.n_estimators, Integer(1))
+        check_param("combine", self.combine, *self._combine_rules)
+        self._check_bootstrap()
+        return spawn_seeds(draw_entropy(self.random_state), 0, self.n_estimators)
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Features, read as float32. NaN means missing; infinity is refused. Sparse
-            features are made dense, for which there must be memory.
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            Class labels of any type, or real numbers for regression.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows. A row of zero weight is left out.
-
-        Returns
-        -------
-        self : object
-        """
-        with restore_on_error(self):
-            check_param("n_estimators", self.n_estimators, Integer(1))
-            check_param("combine", self.combine, *self._combine_rules)
-            seeds = spawn_seeds(draw_entropy(self.random_state), 0, self.n_estimators)
-            outcome = self._refine(X, y, sample_weight, seeds)
-            target, max_features = outcome.plan.target, outcome.plan.rule.max_features
-            trees = self._wrap_trees(outcome.models, seeds, target.classes, max_features)
-            for tree, report in zip(trees, outcome.reports, strict=True):
-                _store_report(tree, report)
-            self._store_forest(trees, target.n_outputs, target.classes, max_features)
-            for name, first in outcome.reports[0].items():
-                values = [report[name] for report in outcome.reports]
-                # Curves differ in length.
-                setattr(self, f"{name}_", values if np.ndim(first) else np.array(values))
-        return self
+    def _store_outcome(self, outcome):
+        """Set the fitted attributes, other than those that describe X."""
+        target, max_features = outcome.plan.target, outcome.plan.rule.max_features
+        trees = self._wrap_trees(outcome.models, outcome.seeds, target.classes, max_features)
+        for tree, report in zip(trees, outcome.reports, strict=True):
+            _store_report(tree, report)
+        self._store_forest(trees, target.n_outputs, target.classes, max_features)
+        for name, first in outcome.reports[0].items():
+            values = [report[name] for report in outcome.reports]
+            # Curves differ in length.
+            setattr(self, f"{name}_", values if np.ndim(first) else np.array(values))
 
 
 def _store_report(estimator, report):

@@ -10,7 +10,6 @@ from obtree.core.params import Integer, check_param
 from obtree.estimators.optimised import BaseOptimised, BaseOptimisedTree
 from obtree.estimators.params import LEAVES
 from obtree.estimators.task import ClassificationTask, RegressionTask
-from obtree.estimators.tree import ObliqueTreeClassifier, ObliqueTreeRegressor
 from obtree.optim.tao import MAX_BYTE_FEATURES, MAX_NEWTON_FEATURES, TAO
 from obtree.splitter.registry import resolve_splitter
 
@@ -34,24 +33,14 @@ class BaseTAO(BaseOptimised):
     _auto_splitter = "axis"
 
     def _make_starter(self):
-        """Return the greedy estimator that checks the data and grows the start."""
-        params = {
-            name: getattr(self, name)
-            for name in (
-                "max_depth",
-                "min_samples_leaf",
-                "min_weight_fraction_leaf",
-                "max_features",
-                "class_weight",
-            )
-            if hasattr(self, name)
-        }
+        """Return the greedy tree that checks the data and grows the start."""
         check_param("leaf", self.leaf, *LEAVES)
+        starter = super()._make_starter()
         if isinstance(self.min_samples_leaf, str):
             # Resolved when the number of features is known.
             check_param("min_samples_leaf", self.min_samples_leaf, AUTO)
-            params["min_samples_leaf"] = 1
-        return self._starter_class(splitter=self._check_init(), **params)
+            starter.min_samples_leaf = 1
+        return starter
 
     def _plan(self, X, y, sample_weight):
         """Let the starter check the data; choose how small the leaves of the start may be."""
@@ -93,9 +82,9 @@ class BaseTAO(BaseOptimised):
         """Return whether trees start from random planes, with so many rows to learn from."""
         return isinstance(self.init, str) and self.init == RANDOM
 
-    def _check_init(self):
+    def _check_splitter(self):
         """Return ``init`` as what the starter's ``splitter`` may be."""
-        return self._auto_splitter if self._is_auto() else super()._check_init()
+        return self._auto_splitter if self._is_auto() else super()._check_splitter()
 
     def _choose_leaf_size(self, n_rows):
         """Return the rows that a leaf needs before planes of all features are fitted to it."""
@@ -229,8 +218,6 @@ class TAOTreeClassifier(ClassificationTask, BaseTAO, BaseOptimisedTree):
     True
     """
 
-    _starter_class = ObliqueTreeClassifier
-
     def __init__(
         self,
         *,
@@ -342,8 +329,6 @@ class TAOTreeRegressor(RegressionTask, BaseTAO, BaseOptimisedTree):
     >>> bool((model.objective_[1:] <= model.objective_[:-1]).all())
     True
     """
-
-    _starter_class = ObliqueTreeRegressor
 
     def __init__(
         self,

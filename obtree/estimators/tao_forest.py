@@ -1,29 +1,14 @@
 """Forests by alternating optimisation: TAOForestClassifier and TAOForestRegressor."""
 
-from obtree.core.names import show
-from obtree.core.params import FLAG, check_param
 from obtree.estimators.optimised import BaseOptimisedForest
-from obtree.estimators.params import resolve_max_samples
 from obtree.estimators.tao import BaseTAO, TAOTreeClassifier, TAOTreeRegressor
 from obtree.estimators.task import ClassificationTask, RegressionTask
-from obtree.estimators.tree import ObliqueTreeClassifier, ObliqueTreeRegressor
 
 
 class BaseTAOForest(BaseTAO, BaseOptimisedForest):
     """A forest of TAO trees, whatever the task."""
 
     _auto_splitter = "random_oblique"
-
-    def _count_draws(self, plan):
-        """Return how many rows are drawn for the start of each tree."""
-        if not check_param("bootstrap", self.bootstrap, FLAG):
-            if self.max_samples is not None:
-                raise ValueError(
-                    f"max_samples={show(self.max_samples)} cannot be set if bootstrap=False; "
-                    "expected max_samples=None or bootstrap=True"
-                )
-            return 0
-        return resolve_max_samples(self.max_samples, plan.n_rows)
 
 
 class TAOForestClassifier(ClassificationTask, BaseTAOForest):
@@ -119,7 +104,6 @@ class TAOForestClassifier(ClassificationTask, BaseTAOForest):
     """
 
     _tree_class = TAOTreeClassifier
-    _starter_class = ObliqueTreeClassifier
 
     def __init__(
         self,
@@ -234,7 +218,6 @@ class TAOForestRegressor(RegressionTask, BaseTAOForest):
     """
 
     _tree_class = TAOTreeRegressor
-    _starter_class = ObliqueTreeRegressor
     _combine_rules = ("average",)
 
     def __init__(

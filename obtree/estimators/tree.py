@@ -26,12 +26,12 @@ class BaseTreeModel(BaseModel):
         """Set the fitted attributes, other than those that describe X."""
         self._store_outputs(tree.n_outputs, classes)
         self.max_features_ = max_features
-        self.tree_ = tree
-        self._predictor = PredictorCache()
+        setattr(self, self._tree_attribute, tree)
+        self._predictor = PredictorCache(self._predictor_kind)
 
     def _list_trees(self):
         """Return the trees to predict with."""
-        return [self.tree_]
+        return [getattr(self, self._tree_attribute)]
 
     def _predict_values(self, X):
         """Return predictions of shape (n_samples, n_outputs, n_classes or 1)."""

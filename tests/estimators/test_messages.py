@@ -145,6 +145,23 @@ def test_the_start_is_called_by_its_parameter():
         TAOForestClassifier().set_params(init__nu=1)
 
 
+@pytest.mark.parametrize(
+    ("kind", "params", "given"),
+    [
+        ("ObliqueForestClassifier", {"splitter": "co2"}, "'auto' means False.*splitter='co2'"),
+        ("DisjunctiveForestClassifier", {"init": "co2"}, "'auto' means False.*init='co2'"),
+        ("DisjunctiveForestClassifier", {"bootstrap": False}, "False"),
+        ("TAOForestClassifier", {"bootstrap": False}, "False"),
+        ("TAOForestClassifier", {"bootstrap": False, "init": "random", "max_depth": 2}, "False"),
+    ],
+)
+def test_draws_without_a_bootstrap(kind, params, given):
+    forest = getattr(obtree, kind)(2, max_samples=0.5, **params)
+    match = rf"max_samples=0\.5 cannot be set if bootstrap={given}; expected max_samples=None or"
+    with pytest.raises(ValueError, match=match):
+        forest.fit(X, Y)
+
+
 def test_values_that_were_given_are_shown():
     tree = ObliqueTreeClassifier(class_weight={0: 1.0, 1: 2.0})
     with pytest.raises(
