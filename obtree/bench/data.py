@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from obtree.core.names import ask_if_meant
+from obtree.core.names import unknown_name
 
 FOLDER_VARIABLE = "OBTREE_DATA"
 TEST_FRACTION = 0.2  # of data without a split of their own
@@ -122,10 +122,7 @@ def load(name, seed=0, n_train=None):
     if name == "million":
         return make_million(seed)
     if name not in SOURCES:
-        raise ValueError(
-            f"unknown data set {name!r}; known are {', '.join(SOURCES)}, million"
-            f"{ask_if_meant(name, [*SOURCES, 'million'])}"
-        )
+        raise ValueError(unknown_name("data set", name, [*SOURCES, "million"]))
     source = SOURCES[name]
     X, y, n_stored = _read_folder(name, source) or _read_openml(name, source)
     if n_train is None and (n_stored or source.n_train) is None:

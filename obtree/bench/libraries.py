@@ -13,7 +13,7 @@ from sklearn.ensemble import (
 from obtree.bench.measure import count_nodes
 from obtree.bench.plan import LibraryNotFoundError
 from obtree.bench.ydf_forest import YdfForest
-from obtree.core.names import ask_if_meant
+from obtree.core.names import unknown_name
 
 PEERS = ("RandomForest", "ExtraTrees", "LightGBM", "XGBoost", "YDF", "YDF oblique")
 
@@ -64,9 +64,7 @@ def make_peer(name, regression, n_trees, n_jobs, seed):
             return YdfForest(oblique=name == "YDF oblique", **common)
     except ImportError as error:
         raise LibraryNotFoundError(f"{error.name} is not installed") from None
-    raise ValueError(
-        f"unknown library {name!r}; known are {', '.join(PEERS)}{ask_if_meant(name, PEERS)}"
-    )
+    raise ValueError(unknown_name("library", name, PEERS))
 
 
 def measure_size(model):

@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 
 from obtree.bench.results import Result
-from obtree.core.names import ask_if_meant
+from obtree.core.names import expect_name, show
+from obtree.core.params import Integer, check_param
 
 
 class LibraryNotFoundError(Exception):
@@ -207,18 +208,15 @@ class Experiment:
         plan : Plan
         """
         limits = self.quick if quick else self.full
-        if seeds is not None and seeds < 1:
-            raise ValueError(f"--seeds {seeds} is not valid; expected at least 1")
+        check_param("--seeds", seeds, None, Integer(1))
         if trees is not None and limits.trees is None:
             raise ValueError(f"--trees has no meaning for {self.name}; leave it out")
-        if trees is not None and min(trees) < 1:
-            raise ValueError(f"--trees {min(trees)} is not valid; expected at least 1")
-        unknown = [name for name in only or () if name not in self.data]
-        if unknown:
-            raise ValueError(
-                f"{self.name} has no data set {unknown[0]!r}; expected some of "
-                f"{', '.join(self.data)}{ask_if_meant(unknown[0], self.data)}"
-            )
+        for size in trees or ():
+            check_param("--trees", size, Integer(1))
+        for name in only or ():
+            if name not in self.data:
+                expected = expect_name(name, self.data)
+                raise ValueError(f"{self.name} has no data set {show(name)}; {expected}")
         return Plan(
             form="quick" if quick else "full",
             seeds=seeds or limits.seeds,

@@ -9,7 +9,7 @@ from obtree.bench.data import DataNotFoundError
 from obtree.bench.plan import LibraryNotFoundError
 from obtree.bench.report import format_table, write_tables
 from obtree.bench.results import OK, ResultFile
-from obtree.core.names import ask_if_meant
+from obtree.core.names import expect_name, show
 
 EXPERIMENTS = {
     module.EXPERIMENT.name: module.EXPERIMENT
@@ -54,10 +54,8 @@ def run_experiment(
     known = list(dict.fromkeys(cell.model for cell in cells))
     for name in models or ():
         if name not in known:
-            raise ValueError(
-                f"{experiment.name} has no model {name!r}; expected some of {', '.join(known)}"
-                f"{ask_if_meant(name, known)}"
-            )
+            expected = expect_name(name, known)
+            raise ValueError(f"{experiment.name} has no model {show(name)}; {expected}")
     plan.output.mkdir(parents=True, exist_ok=True)
     store = ResultFile(plan.output / f"{experiment.name}.csv", fresh)
     try:

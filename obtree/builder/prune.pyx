@@ -17,6 +17,7 @@ from libc.stdint cimport int32_t, int64_t
 from obtree.core.types cimport idx_t
 
 from obtree.tree.path import find_parents
+from obtree.core.params import Number, check_param
 from obtree.tree.select import select_nodes
 from obtree.tree.tree import Tree, list_arrays
 
@@ -35,8 +36,7 @@ def prune_tree(tree, ccp_alpha):
     Tree
         The tree itself when nothing was collapsed. Nodes keep their order.
     """
-    if not 0.0 <= ccp_alpha < np.inf:
-        raise ValueError(f"ccp_alpha is {ccp_alpha}; expected a finite number, at least 0")
+    ccp_alpha = check_param("ccp_alpha", ccp_alpha, Number(0.0))
     collapsed, alphas, _ = collapse_links(tree, ccp_alpha)
     return cut_branches(tree, collapsed) if len(alphas) > 1 else tree
 

@@ -13,7 +13,7 @@ from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.metrics import root_mean_squared_error, zero_one_loss
 from sklearn.model_selection import train_test_split
 
-from obtree.cli.source import CommandError
+from obtree.core.params import Integer, check_param
 from obtree.estimators import ObliqueForestClassifier, ObliqueForestRegressor
 from obtree.splitter import available
 
@@ -55,8 +55,7 @@ def run(args):
     args : argparse.Namespace
         Parsed arguments.
     """
-    if args.repeats < 1:
-        raise CommandError(f"--repeats {args.repeats} is not valid; expected at least 1")
+    check_param("--repeats", args.repeats, Integer(1))
     header = LAYOUT.format(*COLUMNS)
     print(header, "-" * len(header), sep="\n")
     for name, loader in {**CLASSIFICATION, **REGRESSION}.items():

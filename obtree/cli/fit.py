@@ -94,13 +94,9 @@ def run(args):
         "--seed": args.seed,
         "--verbose": 1 if args.verbose else None,
     }
+    model = make_estimator(args.estimator, task, options, args.settings)
     start = time.perf_counter()
-    try:
-        model = make_estimator(args.estimator, task, options, args.settings)
-        start = time.perf_counter()
-        model.fit(features, target)
-    except TypeError as error:  # a value of --set that is of another type
-        raise CommandError(str(error)) from error
+    model.fit(features, target)
     seconds = time.perf_counter() - start
     save_model(args.out, model)
     print(

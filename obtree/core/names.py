@@ -93,21 +93,11 @@ def suggest(name, known):
 
 
 def list_names(names):
-    """Return names in quotes, in alphabetical order.
-
-    Parameters
-    ----------
-    names : collection of str
-        Names there are.
-
-    Returns
-    -------
-    text : str
-    """
+    """Return names in quotes, in alphabetical order, as one text."""
     return ", ".join(map(show, sorted(names)))
 
 
-def unknown_name(what, name, known, also=""):
+def unknown_name(what, name, known):
     """Text of an error: what was given, what exists, and what was probably meant.
 
     Parameters
@@ -118,53 +108,24 @@ def unknown_name(what, name, known, also=""):
         What the user gave.
     known : collection of str
         Names there are.
-    also : str, default=""
-        What else would be accepted, with the words before it: " or None".
 
     Returns
     -------
     text : str
     """
-    return f"unknown {what} {show(name)}; {expect_name(name, known, also)}"
+    return f"unknown {what} {show(name)}; {expect_name(name, known)}"
 
 
-def expect_name(name, known, also=""):
-    """Say which names there are, and which was probably meant.
-
-    Parameters
-    ----------
-    name : object
-        What the user gave.
-    known : collection of str
-        Names there are.
-    also : str, default=""
-        What else would be accepted, with the words before it.
-
-    Returns
-    -------
-    text : str
-    """
+def expect_name(name, known):
+    """Return the second half of such a text: which names there are, and which was meant."""
     if not known:
         return "there is none to choose from"
     some = "one of " if len(known) > 1 else ""
-    text = f"expected {some}{list_names(known)}{also}"
-    return f"{text}{ask_if_meant(name, known)}"
+    return f"expected {some}{list_names(known)}{ask_if_meant(name, known)}"
 
 
 def ask_if_meant(name, known):
-    """Return a question that ends a message, or nothing when no name is near.
-
-    Parameters
-    ----------
-    name : object
-        What the user gave.
-    known : collection of str
-        Names there are.
-
-    Returns
-    -------
-    text : str
-    """
+    """Return what `suggest` finds as a question that ends a message; nothing if that is None."""
     nearest = suggest(name, known)
     return "" if nearest is None else f". Did you mean {show(nearest)}?"
 

@@ -21,8 +21,7 @@ from obtree.estimators.oob import predict_out_of_bag
 from obtree.estimators.params import VERBOSE, resolve_max_samples
 from obtree.splitter.registry import resolve_splitter
 from obtree.splitter.rotation import RotationSplitter
-
-COMBINE = ("average", "product", "vote")
+from obtree.tree.predict import COMBINE
 
 
 class BaseForestModel(BaseModel):
@@ -208,11 +207,10 @@ class BaseObliqueForest(BaseForestModel, BaseOblique):
     def _make_splitter(self):
         """Return the splitter that grows the trees, on rotated features if they are."""
         splitter = resolve_splitter(self.splitter)
+        group_size = check_param("rotation_size", self.rotation_size, Integer(2, 64))
         if check_param("rotation", self.rotation, "pca", None) is None:
             return splitter
-        return RotationSplitter(
-            splitter, group_size=check_param("rotation_size", self.rotation_size, Integer(2, 64))
-        )
+        return RotationSplitter(splitter, group_size=group_size)
 
     def _recall_forest(self):
         """Return the trees to keep and the entropy that new ones follow from."""

@@ -4,7 +4,7 @@ from obtree.core.params import FLAG, check_param
 from obtree.estimators.optimised import BaseOptimisedForest, BaseOptimisedTree
 from obtree.estimators.task import ClassificationTask
 from obtree.optim.disjunctive import DisjunctiveOptimiser
-from obtree.tree.normal_predict import NormalPredictor
+from obtree.tree.normal_predict import COMBINE, NormalPredictor
 
 
 class BaseDisjunctive(ClassificationTask):
@@ -257,7 +257,7 @@ class DisjunctiveForestClassifier(BaseDisjunctive, BaseOptimisedForest):
     """
 
     _tree_class = DisjunctiveTreeClassifier
-    _combine_rules = ("average", "vote")
+    _combine_rules = COMBINE
     _bootstrap_rules = (FLAG, "auto")
 
     def __init__(

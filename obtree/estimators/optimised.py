@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from obtree.core.names import show
-from obtree.core.params import Integer, Number, check_param
+from obtree.core.params import Integer, Number, check_param, refuse_param
 from obtree.estimators.bagging import BaseForestModel
 from obtree.estimators.base import BaseModel, draw_entropy, restore_on_error, spawn_seeds
 from obtree.estimators.dense import (
@@ -170,11 +170,11 @@ class BaseOptimised(BaseModel):
     def _set_aside(self, plan, seeds):
         """Return the rows to learn from and those that tell when to stop (maybe none)."""
         rows = np.arange(plan.X.shape[0]) if plan.rows is None else plan.rows
-        if check_param("n_iter_no_change", self.n_iter_no_change, None, Integer(1)) is None:
-            return rows, rows[:0]
         fraction = check_param(
             "validation_fraction", self.validation_fraction, Number(0.0, 1.0, open_low=True)
         )
+        if check_param("n_iter_no_change", self.n_iter_no_change, None, Integer(1)) is None:
+            return rows, rows[:0]
         n_valid = int(np.ceil(fraction * len(rows)))
         if not 0 < n_valid < len(rows):
             raise ValueError(
@@ -258,10 +258,8 @@ class BaseOptimised(BaseModel):
         if isinstance(self.init, str) and self.init in self._own_starts:
             return "axis"
         if isinstance(self.init, BaseEstimator):
-            raise TypeError(
-                f"init is a {type(self.init).__name__}; expected the name of a splitter, a "
-                "splitter, or a fitted tree or forest of obtree"
-            )
+            expected = "the name of a splitter, a splitter, or a fitted tree or forest of obtree"
+            refuse_param("init", self.init, expected=expected)
         # Checked here, where the parameter has its name.
         resolve_splitter(self.init, "init", self._other_starts)
         return self.init

@@ -150,19 +150,21 @@ def resolve_monotonic_cst(estimator, splitter, n_outputs, n_classes):
             "Monotonicity constraints are not supported with multiclass classification; "
             f"y has {n_classes[0]} classes"
         )
-    if isinstance(given, dict):
-        given = _spread_by_name(given, estimator)
-    signs = np.asarray(given)
+    expected = "None, an array-like of -1, 0 or 1, or a dict of such by name of feature"
+    signs = _spread_by_name(given, estimator) if isinstance(given, dict) else given
+    try:
+        signs = np.asarray(signs)
+    except ValueError:  # lists of different lengths
+        signs = np.empty(())
+    if signs.ndim == 0:
+        refuse_param("monotonic_cst", given, expected=expected)
     n_features = estimator.n_features_in_
     if signs.shape != (n_features,):
         raise ValueError(
             f"monotonic_cst has shape {signs.shape} but the input data X has {n_features} features"
         )
     if not np.isin(signs, (-1, 0, 1)).all():
-        raise ValueError(
-            "monotonic_cst must be None or an array-like of -1, 0 or 1, but got "
-            f"{show(np.unique(signs).tolist())}"
-        )
+        refuse_param("monotonic_cst", given, expected=expected, wrong_type=False)
     if not signs.any():
         return None
     if getattr(estimator, "rotation", None) is not None:

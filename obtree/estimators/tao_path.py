@@ -2,7 +2,7 @@
 
 from sklearn.base import clone
 
-from obtree.core.names import show
+from obtree.core.params import refuse_param
 from obtree.estimators.tao import BaseTAO
 
 
@@ -37,7 +37,7 @@ def tao_path(estimator, X, y, l1s, sample_weight=None):
     [0.1, 1.0]
     """
     if not isinstance(estimator, BaseTAO):
-        raise TypeError(f"estimator must be a TAO tree or forest, got {show(estimator)}")
+        refuse_param("estimator", estimator, expected="a TAO tree or forest")
     models = []
     for l1 in sorted(float(value) for value in l1s):
         model = clone(estimator).set_params(l1=l1)

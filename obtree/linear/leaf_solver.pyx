@@ -20,6 +20,8 @@ from obtree.core.types cimport idx_t, w_t
 from obtree.linear.newton cimport Logistic, count_logistic, lay_logistic, minimise
 from obtree.linear.ridge cimport solve_ridge
 
+from obtree.core.params import Integer, Number, check_param
+
 # Slopes of the mean log loss that count as zero.
 cdef double TOLERANCE = 1e-6
 
@@ -52,10 +54,8 @@ cdef class LeafSolver:
 
     def __init__(self, idx_t n_outputs, n_classes, double l2, idx_t max_iter=50):
         cdef idx_t k
-        if not 0.0 < l2 < float("inf"):
-            raise ValueError(f"l2 is {l2}; expected a positive number")
-        if max_iter < 1:
-            raise ValueError(f"max_iter is {max_iter}; expected at least 1")
+        check_param("l2", l2, Number(0.0, open_low=True))
+        check_param("max_iter", max_iter, Integer(1))
         self._workspace = Workspace()
         self.n_outputs = n_outputs
         # One class is still a class: the number of classes does not tell the task.

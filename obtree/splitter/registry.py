@@ -1,6 +1,6 @@
 """Splitters by name: those of obtree, and those that other packages declare."""
 
-from obtree.core.names import show, unknown_name
+from obtree.core.params import refuse_param
 from obtree.splitter.axis import AxisRandomSplitter, AxisSplitter
 from obtree.splitter.base import Splitter
 from obtree.splitter.co2 import CO2Splitter
@@ -86,7 +86,7 @@ def find_splitter(name, what="splitter", others=()):
         return _SPLITTERS[name]
     plugins = find_plugins(_SPLITTERS)
     if name not in plugins:
-        raise ValueError(unknown_name(what, name, [*_SPLITTERS, *plugins, *others]))
+        refuse_param(what, name, *_SPLITTERS, *plugins, *others)
     return load_plugin(name, plugins[name])
 
 
@@ -139,7 +139,4 @@ def resolve_splitter(splitter, what="splitter", others=()):
         return find_splitter(splitter, what, others)()
     if isinstance(splitter, SavedSplitter):
         raise ValueError(splitter.explain([*_SPLITTERS, *find_plugins(_SPLITTERS)]))
-    raise TypeError(
-        f"{what} must be a name, a Splitter object or a Splitter class, got {show(splitter)} "
-        f"of type {type(splitter).__name__}"
-    )
+    refuse_param(what, splitter, expected="a name, a Splitter object or a Splitter class")

@@ -28,8 +28,7 @@ from obtree.data.targets cimport CLASS_TARGETS, TargetView
 from obtree.splitter.base cimport NodeTask, SplitResult, Splitter, SplitSettings, TreeTask
 from obtree.splitter.sweep cimport place_threshold
 
-from obtree.core.names import show
-from obtree.core.params import Integer, check_param
+from obtree.core.params import Integer, check_param, refuse_param
 
 
 cdef class LentFit:
@@ -78,10 +77,7 @@ cdef class RotationSplitter(Splitter):
 
     def __init__(self, splitter, *, group_size=3):
         if not isinstance(splitter, Splitter):
-            raise TypeError(
-                f"splitter must be a Splitter, got {show(splitter)} of type "
-                f"{type(splitter).__name__}"
-            )
+            refuse_param("splitter", splitter, expected="a Splitter")
         check_param("group_size", group_size, Integer(2, 64))
         self.splitter = splitter.clone()      # it will be bound to one worker's data
         self.group_size = group_size

@@ -4,6 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from obtree.core.params import check_param
 from obtree.criterion.registry import find_criterion
 from obtree.estimators import ObliqueForestClassifier, ObliqueForestRegressor
 from obtree.testing.check_splitter import ContractError
@@ -41,8 +42,7 @@ def check_criterion(criterion, *, task, n_outputs=(1, 2)):
     >>> from obtree.testing import check_criterion
     >>> check_criterion("gini", task="classification")
     """
-    if task not in KINDS:
-        raise ValueError(f"task={task!r} is not valid; expected one of {tuple(KINDS)}")
+    check_param("task", task, *KINDS)
     name = find_criterion(criterion, KINDS[task]).__name__
     try:
         for outputs in n_outputs if task != "unsupervised" else (1,):

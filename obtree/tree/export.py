@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 
+from obtree.core.params import Integer, check_param, refuse_param
 from obtree.tree.tree import Tree
 
 
@@ -53,12 +54,14 @@ def export_text(tree, feature_names=None, class_names=None, max_depth=10, decima
     >>> print(export_text(tree, feature_names=["a", "b", "c", "d"]).splitlines()[0])
     c <= 2.45
     """
+    check_param("decimals", decimals, Integer(0))
+    check_param("max_terms", max_terms, Integer(0))
+    max_depth = check_param("max_depth", max_depth, None, Integer(0))
+    limit = math.inf if max_depth is None else max_depth
     estimator = None if isinstance(tree, Tree) else tree
     if estimator is not None:
         if not isinstance(getattr(estimator, "tree_", None), Tree):
-            raise ValueError(
-                f"expected a Tree or a fitted tree estimator, got {type(tree).__name__}"
-            )
+            refuse_param("tree", tree, expected="a Tree or a fitted tree estimator")
         tree = estimator.tree_
         if feature_names is None:
             feature_names = getattr(estimator, "feature_names_in_", None)
@@ -75,10 +78,6 @@ def export_text(tree, feature_names=None, class_names=None, max_depth=10, decima
     )
     marked = _mark_offsets(feature_names, tree.feature_offset)
     digits = _count_digits(tree, decimals)
-    for name, number in (("decimals", decimals), ("max_terms", max_terms)):
-        if number < 0:
-            raise ValueError(f"{name} is {number}; expected at least 0")
-    limit = math.inf if max_depth is None else max_depth
 
     lines = []
     # (node, depth, text before the node's own, text before its children's)

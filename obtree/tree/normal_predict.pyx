@@ -21,7 +21,7 @@ from obtree.core.team cimport choose_threads, run_items, should_stop
 from obtree.core.types cimport X_t, idx_t
 from obtree.tree.rows cimport RowView, Rows, clear_block, load_block, open_rows, prepare_block
 
-from obtree.core.names import unknown_name
+from obtree.core.params import check_param
 from obtree.data.offset import have_same_offset
 
 cdef enum:
@@ -209,8 +209,7 @@ cdef class NormalPredictor:
         ndarray of shape (n_rows, 1, n_classes)
             Each row divided by its sum; equal parts where no form has any value.
         """
-        if combine not in COMBINE:
-            raise ValueError(unknown_name("combine", combine, COMBINE))
+        check_param("combine", combine, *COMBINE)
         cdef FormView* view = self._views
         cdef Rows rows = open_rows(X, view.n_features)
         cdef idx_t n_rows = rows.view.n_rows

@@ -39,7 +39,7 @@ from obtree.tree.rows cimport (
 )
 from obtree.tree.walk cimport choose_block_rows, get_layout, walk_narrow, walk_planes
 
-from obtree.core.names import unknown_name
+from obtree.core.params import Integer, check_param, refuse_param
 from obtree.data.offset import have_same_offset
 from obtree.tree.path import trace_paths
 
@@ -115,7 +115,7 @@ cdef class Predictor:
         cdef Task task
         cdef cnp.npy_intp shape[3]
         cdef Rows rows = open_rows(X, forest.view.n_features)
-        tables = self._prepare(combine, &task)
+        tables = self._prepare(check_param("combine", combine, *COMBINE), &task)
         shape[0] = rows.view.n_rows
         shape[1] = forest.n_outputs
         shape[2] = forest.max_n_classes
@@ -143,7 +143,7 @@ cdef class Predictor:
             # Normalising may make equal what was not.
             return self.predict(X, n_threads, combine).argmax(axis=2)
         cdef Rows rows = open_rows(X, forest.view.n_features)
-        tables = self._prepare(combine, &task)
+        tables = self._prepare(check_param("combine", combine, *COMBINE), &task)
         self._find_spread(&task)
         cdef cnp.ndarray classes = np.empty((rows.view.n_rows, forest.n_outputs), dtype=np.int64)
         task.classes = <int64_t*>cnp.PyArray_DATA(classes)
@@ -179,8 +179,6 @@ cdef class Predictor:
         """Fill the task for a way of combining; returns what must outlive it."""
         cdef PackedForest forest = self._forest
         cdef cnp.ndarray vectors
-        if combine not in COMBINE:
-            raise ValueError(unknown_name("combine", combine, COMBINE))
         task.reduction = ADD_VALUES
         task.first_row = 0
         task.classes = NULL
@@ -236,7 +234,7 @@ cdef class Predictor:
         cdef idx_t block_rows, n_blocks, x_size, lists_size, scores_size, n_workers
         cdef idx_t sums_size = 0
         if n_threads < 1:
-            raise ValueError(f"n_threads is {n_threads}; expected at least 1")
+            refuse_param("n_threads", n_threads, Integer(1), wrong_type=False)
         if n_rows == 0:
             return 0
         cdef double row_work = self._row_work + view.n_features

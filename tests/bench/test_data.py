@@ -69,7 +69,7 @@ def test_absent_data_say_what_was_tried(name, tiny_data, monkeypatch):
 
 
 def test_unknown_names_are_refused():
-    with pytest.raises(ValueError, match="unknown data set 'lettre'; known are letter"):
+    with pytest.raises(ValueError, match="unknown data set 'lettre'; expected one of '"):
         load("lettre")
 
 

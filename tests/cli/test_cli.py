@@ -205,7 +205,7 @@ def test_bad_parameters(flowers, tmp_path, capsys):
     fit = ("fit", flowers, "--target", "species", "--out", tmp_path / "m")
     check_error(capsys, "unknown splitter 'axs'", *fit, "--splitter", "axs")
     check_error(capsys, "n_estimators=0 is not valid", *fit, "--n-estimators", 0)
-    check_error(capsys, "--repeats 0 is not valid", "demo", "--repeats", 0)
+    check_error(capsys, "--repeats=0 is not valid", "demo", "--repeats", 0)
     for args in ((), ("fit",), ("nonsense",), (*fit, "--n-estimators", "many")):
         with pytest.raises(SystemExit) as caught:
             run(*args)

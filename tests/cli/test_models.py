@@ -135,7 +135,7 @@ def test_values(text, value):
         (("--set", "splitter=C02", "--set", "splitter__nu=1"), "unknown splitter 'C02'"),
         (("--estimator", "tao-tree", "--set", "init=C02", "--set", "max_depth=2"), "'co2'?"),
         (("--estimator", "tao-forest", "--set", "init__nu=1"), "init='auto' has no parameters"),
-        (("--estimator", "tao-forest", "--set", "init=7"), "init must be a name"),
+        (("--estimator", "tao-forest", "--set", "init=7"), "init=7 is not valid; expected a name"),
         (
             ("--splitter", "conic", "--set", "splitter__subset_size=many"),
             "expected an integer from 1",

@@ -26,8 +26,8 @@ def test_names_that_are_not_text():
 
 
 def test_one_name_and_none():
-    assert unknown_name("rotation", "ica", ["pca"], " or None") == (
-        "unknown rotation 'ica'; expected 'pca' or None. Did you mean 'pca'?"
+    assert unknown_name("rotation", "ica", ["pca"]) == (
+        "unknown rotation 'ica'; expected 'pca'. Did you mean 'pca'?"
     )
     assert unknown_name("parameter", "x", []) == (
         "unknown parameter 'x'; there is none to choose from"

@@ -113,7 +113,7 @@ def test_unknown_names(either, names):
 
 
 def test_splitter_of_the_wrong_type(either):
-    with pytest.raises((TypeError, ValueError), match="splitter must be"):
+    with pytest.raises((TypeError, ValueError), match="splitter=3 is not valid"):
         either.set_params(splitter=3).fit(X, Y)
 
 

@@ -38,15 +38,15 @@ def check_text(error, name):
 def test_no_estimator_shows_how_values_are_stored(kind):
     params = kind().get_params(deep=False)
     small = {name: value for name, value in SMALL.items() if name in params}
-    n_refused = 0
-    for name in params.keys() - {"monotonic_cst"}:
+    for name in params:
+        n_refused = 0
         for value in STRANGE:
             try:
                 kind(**{**small, name: value}).fit(X, Y)
             except (TypeError, ValueError) as error:
                 check_text(error, name)
                 n_refused += 1
-    assert n_refused > 5 * len(params)
+        assert n_refused > 5
 
 
 @pytest.mark.parametrize("name", available())
@@ -139,7 +139,7 @@ def test_near_names_of_splitters(splitter, params, meant):
 
 
 def test_the_start_is_called_by_its_parameter():
-    with pytest.raises(TypeError, match=r"init must be a name, a Splitter object.*got 7"):
+    with pytest.raises(TypeError, match=r"init=7 is not valid; expected a name, a Splitter object"):
         TAOForestClassifier(init=7).fit(X, Y)
     with pytest.raises(ValueError, match=r"init='auto' has no parameters such as init__nu"):
         TAOForestClassifier().set_params(init__nu=1)

@@ -177,7 +177,9 @@ def test_constraints():
     ("kwargs", "text"),
     [
         ({"monotonic_cst": [1, 0]}, r"shape \(2,\) but the input data X has 3 features"),
-        ({"monotonic_cst": [1, 0, 2]}, "array-like of -1, 0 or 1"),
+        ({"monotonic_cst": [1, 0, 2]}, r"cst=\[1, 0, 2\] is not valid; expected None, an array"),
+        ({"monotonic_cst": "up"}, "monotonic_cst='up' is not valid; expected None, an array-like"),
+        ({"monotonic_cst": [1, [0, 1]]}, r"monotonic_cst=\[1, \[0, 1\]\] is not valid"),
         ({"monotonic_cst": [1, 0, 0], "n_outputs": 2}, "not supported with multiple outputs"),
         ({"monotonic_cst": [1, 0, 0], "n_classes": [3]}, "not supported with multiclass"),
         ({"monotonic_cst": [1, 0, 0], "supports": False}, "cannot be honoured by splitter='some'"),

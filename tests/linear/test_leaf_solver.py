@@ -127,9 +127,9 @@ def test_numbers_that_overflow_give_no_model():
         ([[1.0]], [0], {"n_classes": [2, 2]}, "n_classes"),
         ([[1.0]], [0.0], {"sample_weight": [0.0]}, "sample_weight"),
         ([[1.0]], [0.0], {"sample_weight": [1.0, 1.0]}, "sample_weight"),
-        ([[1.0]], [0.0], {"l2": 0.0}, "l2 is 0.0"),
-        ([[1.0]], [0.0], {"l2": np.nan}, "l2 is nan"),
-        ([[1.0]], [0.0], {"max_iter": 0}, "max_iter is 0"),
+        ([[1.0]], [0.0], {"l2": 0.0}, "l2=0.0 is not valid"),
+        ([[1.0]], [0.0], {"l2": np.nan}, "l2=nan is not valid"),
+        ([[1.0]], [0.0], {"max_iter": 0}, "max_iter=0 is not valid"),
     ],
 )
 def test_wrong_input_is_refused(X, y, options, match):

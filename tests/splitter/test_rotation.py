@@ -141,7 +141,7 @@ def test_messages():
         ObliqueForestClassifier(2, rotation="pca", rotation_size=1).fit(X, y)
     with pytest.raises(ValueError, match="sparse X cannot be rotated; expected dense X"):
         ObliqueForestClassifier(2, rotation="pca").fit(sparse.csr_array(X), y)
-    with pytest.raises(TypeError, match="splitter must be a Splitter, got 'axis'"):
+    with pytest.raises(TypeError, match="splitter='axis' is not valid; expected a Splitter"):
         RotationSplitter("axis")
     with pytest.raises(ValueError, match="group_size=1 is not valid; expected an integer from 2"):
         RotationSplitter(AxisSplitter(), group_size=1)

@@ -292,10 +292,12 @@ def test_wrong_calls_are_refused(make_rows, make_tree):
         tree.apply(X[0])
     with pytest.raises(ValueError, match=r"complex64; expected real numbers"):
         predictor.apply(X.astype(np.complex64))
-    with pytest.raises(ValueError, match=r"n_threads is 0"):
+    with pytest.raises(ValueError, match=r"n_threads=0 is not valid"):
         predictor.predict(X, n_threads=0)
     with pytest.raises(ValueError, match="unknown combine 'mean'; expected one of 'average'"):
         predictor.predict(X, combine="mean")
+    with pytest.raises(TypeError, match="combine=3 is not valid; expected one of 'average'"):
+        predictor.predict(X, combine=3)
     with pytest.raises(ValueError, match="at least one tree"):
         Predictor([])
     with pytest.raises(ValueError, match="must share"):

@@ -188,7 +188,9 @@ def test_export_refuses_wrong_names():
         export_text(make_stump(), feature_names=["a", "b"])
     with pytest.raises(ValueError, match="class_names has 1 names; expected 2"):
         export_text(make_stump(), class_names=["a"])
-    with pytest.raises(ValueError, match="decimals is -1"):
+    with pytest.raises(ValueError, match="decimals=-1 is not valid; expected an integer >= 0"):
         export_text(make_stump(), decimals=-1)
-    with pytest.raises(ValueError, match="expected a Tree or a fitted tree estimator, got int"):
+    with pytest.raises(TypeError, match=r"max_depth=1\.5 is not valid; expected None or an"):
+        export_text(make_stump(), max_depth=1.5)
+    with pytest.raises(TypeError, match="tree=3 is not valid; expected a Tree or a fitted tree"):
         export_text(3)
