@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-#: Depth of a tree without a limit.
-NO_DEPTH_LIMIT = 2**31 - 1
+#: As many levels, leaves or candidates as there can be.
+NO_LIMIT = 2**31 - 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +27,7 @@ class GrowthRule:
     monotonic_cst : int8 ndarray of shape (n_features,) or None
     """
 
-    max_depth: int = NO_DEPTH_LIMIT
+    max_depth: int = NO_LIMIT
     min_samples_split: int = 2
     min_samples_leaf: int = 1
     min_weight_fraction_leaf: float = 0.0

@@ -167,14 +167,15 @@ def _describe_times(kind, place):
     return f"X must hold numbers only, got {kind} ({place}); {REMEDY}"
 
 
-def _fill_array(X):
-    """Return an array of objects with NaN where there is no value."""
+def _fill_array(X, column=None):
+    """Return an array of objects with NaN where there is no value; `column` says what it is."""
     if X.dtype.kind != "O":
         return X
     kinds = set(map(type, X.flat))
     if any(map(_is_time_type, kinds)):
         at = next(index for index, cell in np.ndenumerate(X) if is_time(cell))
-        place = f"row {at[0]}" if len(at) < 2 else f"column {at[1]}, row {at[0]}"
+        column = f"column {at[1]}" if len(at) > 1 else column
+        place = f"row {at[0]}" if column is None else f"{column}, row {at[0]}"
         raise ValueError(_describe_times(show(X[at]), place))
     if any(kind.__name__ in MISSING_TYPES for kind in kinds):
         X = X.copy()
@@ -189,15 +190,11 @@ def _fill_frame(X, dtypes, names):
         if getattr(dtype, "kind", "") != "O" or hasattr(dtype, "categories"):
             continue
         cells = X.iloc[:, j].to_numpy(dtype=object)
-        kinds = set(map(type, cells))
-        if any(map(_is_time_type, kinds)):
-            i = next(i for i, cell in enumerate(cells) if is_time(cell))
-            place = f"{name_column(j, names)}, row {i}"
-            raise ValueError(_describe_times(show(cells[i]), place))
-        if any(kind.__name__ in MISSING_TYPES for kind in kinds):
+        values = _fill_array(cells, name_column(j, names))
+        if values is not cells:
             if filled is X:
                 filled = X.copy(deep=False)
-            filled.isetitem(j, _fill_array(cells))
+            filled.isetitem(j, values)
     return filled
 
 

@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from obtree.builder.prune import prune_tree
 from obtree.builder.rule import GrowthRule
 from obtree.core.params import Integer, Number, check_param, refuse_param
-from obtree.criterion.registry import CLASSIFICATION, find_criterion, make_criterion
+from obtree.criterion.registry import find_criterion, make_criterion
 from obtree.data.dataset import Dataset
 from obtree.data.targets import Targets
 from obtree.data.validate import (
@@ -260,7 +260,7 @@ class BaseOblique(BaseModel):
 
         Trees that are there already pass their offset on, in a sequence of one.
         """
-        find_criterion(self.criterion, "classes" if self._criteria is CLASSIFICATION else "real")
+        find_criterion(self.criterion, self._target_kind)
         splitter = self._make_splitter()
         X = validate_fit_features(self, X, rounds=not any(o is not None for o in known_offset))
         target = self._encode_target(y, X.shape[0])

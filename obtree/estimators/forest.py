@@ -151,11 +151,9 @@ class ObliqueForestClassifier(ClassificationTask, BaseObliqueForest):
 
     def _balances_subsample(self):
         """Tell whether classes are balanced in each bootstrap."""
-        return self._draws_bootstraps() and self._is_preset("balanced_subsample")
-
-    def _is_preset(self, name):
-        """Tell whether ``class_weight`` is the given name."""
-        return isinstance(self.class_weight, str) and self.class_weight == name
+        given = self.class_weight
+        is_wanted = isinstance(given, str) and given == "balanced_subsample"
+        return is_wanted and self._draws_bootstraps()
 
     def _expand_class_weight(self, target, sample_weight):
         """Return what ``class_weight`` makes of each row, or None."""

@@ -185,9 +185,7 @@ class BaseOptimised(BaseModel):
         return rows[np.sort(order[n_valid:])], rows[np.sort(order[:n_valid])]
 
     def _start_trees(self, plan, seeds):
-        """Return one tree to start from for each seed, or None where there is none."""
-        if isinstance(self.init, str) and self.init in self._own_starts:
-            return [None] * len(seeds)
+        """Return one tree to start from for each seed."""
         if isinstance(self.init, (Tree, BaseModel)):
             return self._use_fitted(plan, len(seeds))
         trees = plan.grow(
@@ -253,9 +251,8 @@ class BaseOptimised(BaseModel):
 
     def _check_splitter(self):
         """Return ``init`` as what the starter's ``splitter`` may be."""
-        if isinstance(self.init, (Tree, BaseModel)):
-            return "axis"
-        if isinstance(self.init, str) and self.init in self._own_starts:
+        is_own = isinstance(self.init, str) and self.init in self._own_starts
+        if is_own or isinstance(self.init, (Tree, BaseModel)):
             return "axis"
         if isinstance(self.init, BaseEstimator):
             expected = "the name of a splitter, a splitter, or a fitted tree or forest of obtree"

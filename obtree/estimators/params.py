@@ -11,13 +11,12 @@ import math
 import numpy as np
 from sklearn.utils.class_weight import compute_class_weight
 
-from obtree.builder.rule import GrowthRule
+from obtree.builder.rule import NO_LIMIT, GrowthRule
 from obtree.core.names import list_names, show, suggest
 from obtree.core.params import FLAG, Fraction, Integer, Number, check_param, refuse_param
 from obtree.forest.leaves import LeafFitter
 from obtree.forest.linear_leaves import LinearFitter
 
-NO_LIMIT = 2**31 - 1
 MAX_L2 = 1e100
 LEAVES = ("constant", "linear")
 

@@ -13,7 +13,6 @@ import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.metrics import r2_score
 
-from obtree.criterion.registry import CLASSIFICATION, REGRESSION
 from obtree.data.validate_target import (
     check_poisson_target,
     validate_class_target,
@@ -53,7 +52,7 @@ class Target:
 class ClassificationTask(ClassifierMixin):
     """Class labels in, class labels and probabilities out."""
 
-    _criteria = CLASSIFICATION
+    _target_kind = "classes"
 
     def _encode_target(self, y, n_samples):
         """Return class codes and the labels they stand for."""
@@ -161,7 +160,7 @@ class ClassificationTask(ClassifierMixin):
 class RegressionTask(RegressorMixin):
     """Real numbers in, real numbers out."""
 
-    _criteria = REGRESSION
+    _target_kind = "real"
 
     def _encode_target(self, y, n_samples):
         """Return y as float64."""
