@@ -107,6 +107,8 @@ def export_text(tree, feature_names=None, class_names=None, max_depth=10, decima
 def _check_names(what, names, n_expected, default):
     if names is None:
         return default
+    if not hasattr(names, "__len__"):
+        refuse_param(what, names, expected=f"None or {n_expected} names")
     if len(names) != n_expected:
         raise ValueError(f"{what} has {len(names)} names; expected {n_expected}")
     return names

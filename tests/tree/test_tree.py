@@ -186,6 +186,8 @@ def test_export_of_regression_and_several_outputs():
 def test_export_refuses_wrong_names():
     with pytest.raises(ValueError, match="feature_names has 2 names; expected 3"):
         export_text(make_stump(), feature_names=["a", "b"])
+    with pytest.raises(TypeError, match="feature_names=3 is not valid; expected None or 3 names"):
+        export_text(make_stump(), feature_names=3)
     with pytest.raises(ValueError, match="class_names has 1 names; expected 2"):
         export_text(make_stump(), class_names=["a"])
     with pytest.raises(ValueError, match="decimals=-1 is not valid; expected an integer >= 0"):
