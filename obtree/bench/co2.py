@@ -8,7 +8,7 @@ is measured on rows brought to one unit, so that its values are not the paper's.
 """
 
 from obtree.bench.data import load
-from obtree.bench.draw import draw_lines
+from obtree.bench.draw import add_point, draw_lines
 from obtree.bench.measure import measure_model
 from obtree.bench.plan import Cell, Experiment, Limits
 from obtree.bench.published import CO2_ERRORS, CO2_SHAPES, CO2_TREES
@@ -176,9 +176,7 @@ def draw(results, plan):
     for model, depth, nu, test, train in list_study(found):
         label = "axis-aligned" if model == "axis tree" else f"nu = {nu}"
         for title, error in (("training rows", train), ("test rows", test)):
-            x, y = study.setdefault(f"MNIST, {title}", {}).setdefault(label, ([], []))
-            x.append(int(depth))
-            y.append(float(error.rstrip("*")))
+            add_point(study, f"MNIST, {title}", label, int(depth), float(error.rstrip("*")))
     if study:
         path = plan.output / f"co2-table1-{plan.form}-nu.png"
         paths.append(draw_lines(path, study, "depth", "error, %"))

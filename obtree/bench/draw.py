@@ -34,6 +34,13 @@ def make_figure(n_rows, n_columns, width, height):
     return figure, figure.subplots(n_rows, n_columns, squeeze=False)
 
 
+def add_point(panels, title, label, x, y):
+    """Append a point to a curve of `draw_lines`, which may be new."""
+    curve = panels.setdefault(title, {}).setdefault(label, ([], []))
+    curve[0].append(x)
+    curve[1].append(y)
+
+
 def draw_lines(path, panels, x_label, y_label, *, log_x=False, log_y=False, n_columns=3):
     """Draw curves, a panel for each title.
 

@@ -9,7 +9,7 @@ rows brought to one unit, so that its values are not the paper's.
 """
 
 from obtree.bench.data import load
-from obtree.bench.draw import draw_lines
+from obtree.bench.draw import add_point, draw_lines
 from obtree.bench.measure import measure_model, time_call
 from obtree.bench.plan import Cell, Experiment, Limits
 from obtree.bench.report import Table
@@ -186,18 +186,18 @@ def draw(results, plan):
         params = dict(part.split("=") for part in setting.split())
         depth = int(params["depth"])
         if "time" in params:
-            _put(times, "Connect4", model, depth, summary.mean("extra"))
+            add_point(times, "Connect4", model, depth, summary.mean("extra"))
         elif "nu" in params:
             title = f"depth {depth}"
-            _put(nu, f"{title}: accuracy, %", "test", float(params["nu"]), _accuracy(summary))
-            _put(
+            add_point(nu, f"{title}: accuracy, %", "test", float(params["nu"]), _accuracy(summary))
+            add_point(
                 nu, f"{title}: active leaves", "leaves", float(params["nu"]), summary.mean("leaves")
             )
         else:
             label = GREEDY.get(model, model)
-            _put(accuracy, TITLES[data], label, depth, _accuracy(summary))
+            add_point(accuracy, TITLES[data], label, depth, _accuracy(summary))
             training = 100 - 100 * summary.mean("train_error")
-            _put(accuracy, TITLES[data], f"{label} (training)", depth, training)
+            add_point(accuracy, TITLES[data], f"{label} (training)", depth, training)
     paths = []
     for name, panels, x_label, y_label, logs in (
         ("depth", accuracy, "depth", "accuracy, %", {}),
@@ -220,13 +220,6 @@ def _read_depth(item):
 def _accuracy(summary):
     """Return the percent of right classes among test rows."""
     return 100 - 100 * summary.mean("error")
-
-
-def _put(panels, title, label, x, y):
-    """Append a point to a curve."""
-    curve = panels.setdefault(title, {}).setdefault(label, ([], []))
-    curve[0].append(x)
-    curve[1].append(y)
 
 
 EXPERIMENT = Experiment(

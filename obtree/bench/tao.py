@@ -8,7 +8,7 @@ that was grown.
 """
 
 from obtree.bench.data import load
-from obtree.bench.draw import draw_lines
+from obtree.bench.draw import add_point, draw_lines
 from obtree.bench.libraries import make_peer
 from obtree.bench.measure import measure_model
 from obtree.bench.plan import Cell, Experiment, Limits
@@ -172,11 +172,9 @@ def draw(results, plan):
         paths.append(draw_lines(path, panels, "trees", "error, %", log_x=True))
     study = {}
     for depth, iterations, size, train, test in list_study(found, plan):
-        curves = study.setdefault(f"{size} trees", {})
         for suffix, value in ((" (training)", train), ("", test)):
-            x, y = curves.setdefault(f"depth {depth}{suffix}", ([], []))
-            x.append(int(iterations))
-            y.append(float(value))
+            label = f"depth {depth}{suffix}"
+            add_point(study, f"{size} trees", label, int(iterations), float(value))
     if study:
         path = plan.output / f"tao-tables-{plan.form}-cpuact.png"
         paths.append(draw_lines(path, study, "iterations", "RMSE"))
