@@ -142,7 +142,7 @@ class GrowthPlan:
 def _warn_of_constant_leaves(trees):
     """Tell the user of linear leaves when there is not a single one."""
     if any(tree.node_count > 1 for tree in trees) and not any(
-        tree.leaf_kind is not None for tree in trees
+        tree.leaf_kind.fields for tree in trees
     ):
         warnings.warn(
             "leaf='linear' changed nothing: every leaf is pure or has less than "

@@ -171,7 +171,7 @@ def widen_model(model, columns, n_features):
     if isinstance(model, Tree):
         arrays = list_arrays(model)
         arrays["term_feature"] = columns[arrays["term_feature"]]
-        for name, field in getattr(model.leaf_kind, "fields", {}).items():
+        for name, field in model.leaf_kind.fields.items():
             if field.is_feature:
                 arrays[name] = columns[arrays[name]]
         return Tree.from_arrays(n_features=n_features, **arrays)

@@ -74,7 +74,7 @@ cdef class LeafFitter:
     listed in ``parameter_names``; each is readable as an attribute of the same name.
     """
 
-    #: The `obtree.tree.leaf_base.LeafModel` that predicts with what is fitted.
+    #: The `obtree.tree.leaf_models.LeafModel` that predicts with what is fitted.
     kind = None
     #: Names of the parameters.
     parameter_names = ()

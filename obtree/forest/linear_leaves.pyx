@@ -16,7 +16,7 @@ from obtree.forest.leaves cimport LeafFitter, LeafProblem
 from obtree.linear.leaf_solver cimport LeafSolver
 from obtree.tree.rows cimport RowView, Rows, clear_block, load_block, prepare_block
 
-from obtree.tree.linear_leaf import LinearLeaf
+from obtree.tree.leaf_models import LinearLeaf
 from obtree.tree.path import find_parents
 
 cdef enum:

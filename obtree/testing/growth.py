@@ -12,7 +12,7 @@ from obtree.data.dataset import Dataset
 from obtree.data.targets import Targets
 from obtree.forest.grow import grow_trees
 from obtree.splitter.registry import resolve_splitter
-from obtree.tree.tree import FIELDS, OPTIONAL_FIELDS
+from obtree.tree.tree import list_arrays
 
 
 class BoundCriterion(NamedTuple):
@@ -103,7 +103,7 @@ def find_differences(one, other, ignore=()):
     """
     names = [
         name
-        for name in (*FIELDS, *OPTIONAL_FIELDS)
+        for name in list_arrays(one) | list_arrays(other)
         if name not in ignore and to_bytes(one, name) != to_bytes(other, name)
     ]
     if "term_share" in names and one.term_share is not None and other.term_share is not None:
@@ -123,8 +123,7 @@ def hash_trees(trees):
     """A digest of every bit of every tree."""
     digest = hashlib.sha256()
     for tree in trees:
-        for name in (*FIELDS, *OPTIONAL_FIELDS):
-            array = getattr(tree, name)
+        for name, array in list_arrays(tree).items():
             if array is None:
                 continue
             digest.update(f"{name} {array.dtype.str} {array.shape}".encode())

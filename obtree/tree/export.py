@@ -86,9 +86,8 @@ def export_text(tree, feature_names=None, class_names=None, max_depth=10, decima
         node, depth, lead, indent = stack.pop()
         if tree.children_left[node] < 0:
             text = _describe_leaf(tree, node, class_names if is_classifier else None, decimals)
-            if tree.leaf_kind is not None:
-                model = tree.leaf_kind.describe(tree.shifted, node, marked, decimals, max_terms)
-                text += f": {model}" if model else ""
+            model = tree.leaf_kind.describe(tree.shifted, node, marked, decimals, max_terms)
+            text += f": {model}" if model else ""
         elif depth >= limit:
             text = f"... (n={tree.n_node_samples[node]})"
         else:

@@ -5,7 +5,7 @@ weight 1. The threshold is rounded *down* to float32, so that x <= threshold kee
 truth for every float32 x, and kept as an integer key of the same order (core/simd/kernels.h);
 child and feature share one word. *Wide*: 16 bytes a node, with a float64 threshold; it
 serves whenever one tree exceeds what the narrow layout can hold (bits for children and
-features, leaf vectors) or has linear leaves, which read the row as it is. *Oblique*: 32 bytes
+features, leaf vectors) or has leaf models, which read the row as it is. *Oblique*: 32 bytes
 a node with the first of any number of terms; the others are beside it (terms.py).
 
 All keep the two children of a node in neighbouring slots, and a few generations of a
@@ -31,9 +31,9 @@ from obtree.core.dispatch cimport (
 )
 from obtree.core.team cimport check_signals
 from obtree.core.types cimport idx_t
-from obtree.tree.leaf_base cimport LeafModel
+from obtree.tree.leaf_models cimport LeafModel
 
-from obtree.tree.leaf_base import check_leaf_shapes
+from obtree.tree.leaf_models import check_leaf_shapes
 from obtree.tree.terms import PADDING, TERM, is_general, lay_terms
 
 cdef enum:
@@ -128,7 +128,7 @@ def has_unit_terms(tree):
 def fits_narrow(tree, shift):
     """Whether a tree of unit terms can use the narrow layout."""
     return (
-        tree.leaf_kind is None
+        not tree.leaf_kind.fields
         and tree.n_features <= MAX_NARROW_FEATURES
         and tree.node_count < 1 << (32 - shift)
         and max(tree.n_leaves, tree.value.shape[2]) < 1 << NUMBER_BITS
@@ -165,7 +165,7 @@ cdef class PackedForest:
             fits_narrow(tree, self.view.shift) for tree in trees
         )
         self._allocate(trees)
-        if any(tree.leaf_kind is not None for tree in trees):
+        if any(tree.leaf_kind.fields for tree in trees):
             self._bind_models(trees)
 
         longest = max(tree.node_count for tree in trees)
@@ -248,7 +248,7 @@ cdef class PackedForest:
         bound = []
         for t in range(len(trees)):
             tree = trees[t]
-            if tree.leaf_kind is None:
+            if not tree.leaf_kind.fields:
                 continue
             try:
                 check_leaf_shapes(tree.leaf_kind, tree.leaf_arrays, tree.node_count,

@@ -301,9 +301,7 @@ cdef double estimate_work(tree):
     cdef double n_nodes = tree.node_count
     cdef double n_terms = tree.term_weight.size
     cdef double work = log2(n_nodes + 1.0) * (1.0 + n_terms / (n_nodes + 1.0))
-    if tree.leaf_kind is not None:
-        work += tree.leaf_kind.estimate_work(tree)
-    return work
+    return work + tree.leaf_kind.estimate_work(tree)
 
 
 cdef void run_block(void* context, idx_t block, idx_t worker, void* team) noexcept nogil:

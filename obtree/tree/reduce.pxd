@@ -4,7 +4,7 @@ from libc.math cimport log
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 
 from obtree.core.types cimport X_t, idx_t
-from obtree.tree.leaf_base cimport LeafModel
+from obtree.tree.leaf_models cimport LeafModel
 from obtree.tree.pack cimport PackedView, read_leaf
 
 # What a block does with the leaves its rows reach.

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from obtree.tree.leaf_kinds import find_kind
+from obtree.tree.leaf_models import find_kind
 
 # Arrays by term; those of the tree as a whole. Others are by node.
 _BY_TERM = ("term_feature", "term_weight", "term_partner", "term_share")
@@ -32,13 +32,12 @@ def select_nodes(arrays, kept, left, right):
     number[kept] = np.arange(len(kept))
     selected = {name: array for name, array in arrays.items() if name in _OF_TREE}
     selected |= _select_ranges(arrays, "term_ptr", _BY_TERM, kept, ~is_leaf)
-    kind = find_kind(arrays)
-    if kind is not None:
-        # What becomes a leaf is a constant one: only leaves have terms.
-        by_term = [name for name, field in kind.fields.items() if field.by == "term"]
-        for name, field in kind.fields.items():
-            if field.by == "pointer":
-                selected |= _select_ranges(arrays, name, by_term, kept, kept >= 0)
+    # What becomes a leaf is a constant one: only leaves have terms.
+    of_leaves = find_kind(arrays).fields
+    by_term = [name for name, field in of_leaves.items() if field.by == "term"]
+    for name, field in of_leaves.items():
+        if field.by == "pointer":
+            selected |= _select_ranges(arrays, name, by_term, kept, kept >= 0)
     for name, array in arrays.items():
         if name not in selected:
             selected[name] = array[kept]

@@ -9,23 +9,15 @@ stack nor time (links are followed by doubling).
 import numpy as np
 
 from obtree.core.names import show
-from obtree.tree.leaf_base import (
+from obtree.tree.leaf_models import (
     check_classes,
     check_leaf_shapes,
     check_leaf_values,
     check_ranges,
+    find_kind,
 )
-from obtree.tree.leaf_kinds import find_kind
-from obtree.tree.linear_leaf import LinearLeaf
 from obtree.tree.path import compute_depths
-from obtree.tree.tree import (
-    FIELDS,
-    LEAF_FIELDS,
-    OPTIONAL_FIELDS,
-    Tree,
-    list_arrays,
-    list_leaf_types,
-)
+from obtree.tree.tree import FIELDS, OPTIONAL_FIELDS, Tree, list_arrays
 
 # 1: the arrays every tree has. 2: those and some of the optional ones. 3: those of one kind of
 # leaves as well, by whose names the kind is known.
@@ -63,7 +55,7 @@ def tree_to_state(tree):
     """
     offset, tree = tree.feature_offset, tree.shifted
     arrays = {name: array for name, array in list_arrays(tree).items() if array is not None}
-    number = 1 if arrays.keys() == FIELDS.keys() else 2 if tree.leaf_kind is None else 3
+    number = 1 if arrays.keys() == FIELDS.keys() else 3 if tree.leaf_kind.fields else 2
     state = {"format": number, "n_features": tree.n_features}
     state.update((name, np.asarray(array)) for name, array in arrays.items())
     if offset is not None:
@@ -94,37 +86,36 @@ def tree_from_state(state):
         raise ValueError("a tree state must hold 'format'")
     if not is_integer(state["format"]) or state["format"] not in FORMATS:
         raise ValueError(f"format is {show(state['format'])}; this version reads formats {FORMATS}")
+    kind = find_kind(state if state["format"] > 2 else ())
+    if state["format"] == 3 and not kind.fields:
+        raise ValueError("a tree state of format 3 must hold the arrays of its leaves")
     optional = set()
     if state["format"] > 1:
-        optional = OPTIONAL_FIELDS.keys() & state.keys() - {*LEAF_FIELDS, "feature_offset"}
-    kind = find_kind(state) if state["format"] > 2 else None
-    if state["format"] == 3 and kind is None:
-        kind = LinearLeaf
-    types = OPTIONAL_FIELDS | list_leaf_types(kind)
-    optional |= list_leaf_types(kind).keys()
+        optional = OPTIONAL_FIELDS.keys() & state.keys() - {"feature_offset"}
     if state["format"] == 4:
         optional.add("feature_offset")
-    expected = {"format", "n_features", *FIELDS, *optional}
+    expected = {"format", "n_features", *FIELDS, *optional, *kind.fields}
     if state.keys() != expected:
         wrong = sorted(str(name) for name in state.keys() ^ expected)
         raise ValueError(f"missing or unexpected fields in a tree state: {', '.join(wrong)}")
     n_features = state["n_features"]
     if not is_integer(n_features) or not 1 <= n_features <= MAX_COUNT:
         raise ValueError(f"n_features is {show(n_features)}; expected an integer in 1..{MAX_COUNT}")
-    fields = FIELDS | {name: types[name] for name in sorted(optional)}
-    wide = {name for name in fields if kind and name in kind.fields and kind.fields[name].wide}
+    fields = FIELDS | {name: OPTIONAL_FIELDS[name] for name in sorted(optional)}
     for name, dtype in fields.items():
-        check_type(name, state[name], dtype, 3 if name == "value" else 2 if name in wide else 1)
+        check_type(name, state[name], dtype, 3 if name == "value" else 1)
+    for name, field in kind.fields.items():
+        check_type(name, state[name], field.dtype, 2 if field.wide else 1)
+        fields[name] = field.dtype
     _check_lengths(state)
     # A private copy in native order: what was checked is what is used.
     arrays = {name: np.array(state[name], dtype=dtype) for name, dtype in fields.items()}
     _check_values(arrays)
     _check_children(arrays)
     _check_terms(arrays, int(n_features))
-    if kind is not None:
-        n_values = arrays["value"][0].size
-        check_leaf_shapes(kind, arrays, len(arrays["value"]), n_values, int(n_features))
-        check_leaf_values(kind, arrays, arrays["children_left"] == -1, arrays["n_classes"])
+    n_values = arrays["value"][0].size
+    check_leaf_shapes(kind, arrays, len(arrays["value"]), n_values, int(n_features))
+    check_leaf_values(kind, arrays, arrays["children_left"] == -1, arrays["n_classes"])
     return Tree.from_arrays(n_features=n_features, **arrays)
 
 

@@ -4,8 +4,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from obtree.data.offset import OffsetModel, have_same_offset, shift_features, sum_offsets
-from obtree.tree.leaf_kinds import find_kind
-from obtree.tree.linear_leaf import LinearLeaf
+from obtree.tree.leaf_models import ConstantLeaf, find_kind, list_leaf_fields
 from obtree.tree.path import compute_depths
 
 FIELDS = {
@@ -23,17 +22,14 @@ FIELDS = {
     "n_classes": np.int64,
 }
 
-# Arrays that most trees do without: None when no node needs them.
+# Arrays that most trees do without: None when no node needs them. So are those of the leaves,
+# of which a tree has all that its kind of leaf keeps, or none.
 OPTIONAL_FIELDS = {
     "term_partner": np.int32,
     "lower_threshold": np.float64,
     "term_share": np.float32,
-    **{name: field.dtype for name, field in LinearLeaf.fields.items()},
     "feature_offset": np.float64,
 }
-
-# Those of linear leaves: a tree has all of them or none.
-LEAF_FIELDS = tuple(LinearLeaf.fields)
 
 
 class Tree(OffsetModel):
@@ -111,9 +107,9 @@ class Tree(OffsetModel):
         Read at leaves that have terms only.
     feature_offset : float64 (n_features,) or None
         What is subtracted from each feature first. None when nothing is.
-    leaf_kind : type or None
-        What leaves predict, if not their value: a `LeafModel`, whose arrays the tree then has as
-        attributes, such as the four of linear leaves. None when all leaves are constant.
+    leaf_kind : type
+        What leaves predict: a `LeafModel`, whose arrays the tree has as attributes, such as the
+        four of linear leaves.
     n_features, n_outputs : int
     n_classes : int64 (n_outputs,)
         Classes of each output; 1 in regression.
@@ -149,17 +145,19 @@ class Tree(OffsetModel):
         """
         given = [name for name, array in arrays.items() if array is not None]
         kind = find_kind(given)
-        optional = OPTIONAL_FIELDS | list_leaf_types(kind)
-        wrong = (arrays.keys() - optional.keys()) ^ FIELDS.keys()
+        of_leaves = {name: field.dtype for name, field in list_leaf_fields().items()}
+        wrong = (arrays.keys() - OPTIONAL_FIELDS.keys() - of_leaves.keys()) ^ FIELDS.keys()
         if wrong:
             raise TypeError(f"missing or unexpected arrays: {', '.join(sorted(wrong))}")
-        if kind is not None and not kind.fields.keys() <= set(given):
-            given = sorted(kind.fields.keys() & set(given))
-            raise TypeError(f"{kind.name} leaves need all of {', '.join(kind.fields)}, got {given}")
+        given = of_leaves.keys() & set(given)
+        if given != kind.fields.keys():
+            raise TypeError(
+                f"{kind.name} leaves need all of {', '.join(kind.fields)}, got {sorted(given)}"
+            )
         tree = cls.__new__(cls)
         tree.n_features = int(n_features)
         tree.leaf_kind = kind
-        for name, dtype in (FIELDS | optional).items():
+        for name, dtype in (FIELDS | OPTIONAL_FIELDS | of_leaves).items():
             array = arrays.get(name)
             if array is not None:
                 array = np.require(array, dtype=dtype, requirements=["C", "O"])
@@ -182,13 +180,13 @@ class Tree(OffsetModel):
             self.lower_threshold = None
         if self.term_share is not None and (np.diff(self.term_ptr) <= 1).all():
             self.term_share = None
-        if self.leaf_kind is not None and any(
+        if any(
             field.by == "term" and not len(getattr(self, name))
             for name, field in self.leaf_kind.fields.items()
         ):
             for name in self.leaf_kind.fields:
                 setattr(self, name, None)
-            self.leaf_kind = None
+            self.leaf_kind = ConstantLeaf
 
     def shift_to(self, offset):
         """The tree for features from which `offset` has been subtracted.
@@ -221,10 +219,9 @@ class Tree(OffsetModel):
         self.threshold = _add(self.threshold, added)
         if self.lower_threshold is not None:
             self.lower_threshold = _add(self.lower_threshold, added)
-        if self.leaf_kind is not None:
-            for name, array in self.leaf_kind.move(self, offset).items():
-                array.flags.writeable = False
-                setattr(self, name, array)
+        for name, array in self.leaf_kind.move(self, offset).items():
+            array.flags.writeable = False
+            setattr(self, name, array)
 
     def __reduce__(self):
         from obtree.tree.state import tree_from_state, tree_to_state
@@ -250,12 +247,12 @@ class Tree(OffsetModel):
     @property
     def has_linear_leaves(self):
         """Whether some leaf predicts by a linear model."""
-        return self.leaf_kind is LinearLeaf
+        return self.leaf_kind.name == "linear"
 
     @property
     def leaf_arrays(self):
         """What the leaves keep besides their value, by name."""
-        return {name: getattr(self, name) for name in getattr(self.leaf_kind, "fields", ())}
+        return {name: getattr(self, name) for name in self.leaf_kind.fields}
 
     @property
     def max_depth(self):
@@ -325,20 +322,15 @@ class Tree(OffsetModel):
         return self._predictor
 
 
-def list_leaf_types(kind):
-    """Types of the arrays that a kind of leaf keeps, by name; none for constant leaves."""
-    return {name: field.dtype for name, field in getattr(kind, "fields", {}).items()}
-
-
 def is_optional(name):
     """Whether there are trees without an array of this name, and others with it."""
-    return name in OPTIONAL_FIELDS or find_kind([name]) is not None
+    return name in OPTIONAL_FIELDS or name in list_leaf_fields()
 
 
 def list_arrays(tree):
     """All arrays of a tree, by name; None where it has none of them."""
-    names = (*FIELDS, *OPTIONAL_FIELDS)
-    return {name: getattr(tree, name) for name in names} | tree.leaf_arrays
+    names = (*FIELDS, *OPTIONAL_FIELDS, *tree.leaf_kind.fields)
+    return {name: getattr(tree, name) for name in names}
 
 
 def _add(array, more):

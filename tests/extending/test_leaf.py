@@ -16,7 +16,7 @@ from obtree import (
 )
 from obtree.builder.prune import prune_tree, pruning_path
 from obtree.tree import export_text
-from obtree.tree.leaf_kinds import register_leaf
+from obtree.tree.leaf_models import register_leaf
 from obtree.tree.state import tree_from_state, tree_to_state
 
 

@@ -51,7 +51,7 @@ PUBLIC_PXD = [
     "obtree/splitter/sweep.pxd",
     "obtree/splitter/varying.pxd",
     "obtree/tree/__init__.pxd",
-    "obtree/tree/leaf_base.pxd",
+    "obtree/tree/leaf_models.pxd",
 ]
 
 

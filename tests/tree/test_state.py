@@ -150,7 +150,7 @@ CORRUPTIONS = [
     ("format", lambda state: state.pop("format")),
     ("format", replace("format", 5)),
     ("feature_offset", replace("format", 4)),
-    ("leaf_ptr", replace("format", 3)),
+    ("arrays of its leaves", replace("format", 3)),
     ("format", replace("format", "1")),
     ("format", replace("format", True)),
     ("format", replace("format", None)),

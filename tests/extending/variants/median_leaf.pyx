@@ -6,10 +6,9 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from obtree.core.types cimport X_t, idx_t
 from obtree.forest.leaves cimport LeafFitter
-from obtree.tree.leaf_base cimport LeafModel
+from obtree.tree.leaf_models cimport LeafModel
 
-from obtree.tree.leaf_base import LeafArray
-from obtree.tree.leaf_kinds import register_leaf
+from obtree.tree.leaf_models import LeafArray, register_leaf
 
 
 cdef class MedianLeaf(LeafModel):

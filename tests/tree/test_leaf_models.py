@@ -11,10 +11,12 @@ from scipy import sparse
 from obtree.builder.prune import cut_branches
 from obtree.testing.growth import find_differences
 from obtree.tree.export import export_text
+from obtree.tree.leaf_models import ConstantLeaf, LinearLeaf
 from obtree.tree.predict import PROBABILITY_FLOOR, Predictor
 from obtree.tree.state import tree_from_state, tree_to_state
-from obtree.tree.tree import LEAF_FIELDS, Tree
+from obtree.tree.tree import Tree
 
+LEAF_FIELDS = tuple(LinearLeaf.fields)
 CLASSES = [(1,), (1, 1, 1), (2,), (5,), (3, 2), (2, 4)]
 
 
@@ -242,6 +244,8 @@ def test_a_tree_pruned_to_its_root_forgets_the_models(make_rows, make_tree):
     pruned = cut_branches(tree, np.arange(tree.node_count) == 0)
     assert not pruned.has_linear_leaves
     assert pruned.leaf_intercept is None
+    assert pruned.leaf_kind is ConstantLeaf
+    assert pruned.leaf_arrays == {}
 
 
 def make_stump(n_classes, weight, intercept):

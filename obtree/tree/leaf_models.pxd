@@ -1,4 +1,5 @@
-# The contract of leaf models: what the leaves of a tree predict instead of their value.
+# The contract of leaf models: what the leaves of a tree predict instead of their value. Those
+# that keep no arrays are constant: predictors read the values from their nodes and ask no model.
 #
 #     bind       once per tree     GIL held, may raise; take pointers to the tree's arrays here
 #     predict    many times        no GIL, several threads at once, on one bound model

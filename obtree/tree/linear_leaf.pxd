@@ -13,7 +13,7 @@ from obtree.linear.loss cimport apply_softmax
 
 
 # The models of one tree, by node; see the arrays of the same names in Tree.
-cdef struct LeafModels:
+cdef struct LinearModels:
     const int64_t* ptr            # n_nodes + 1
     const int32_t* feature
     const double* weight          # (n_terms, n_values)
@@ -53,7 +53,7 @@ cdef inline bint score_leaf(const int32_t* feature, const double* weight, idx_t 
     return is_finite
 
 
-cdef inline bint predict_leaf(const LeafModels* models, idx_t node, const int64_t* n_classes,
+cdef inline bint predict_leaf(const LinearModels* models, idx_t node, const int64_t* n_classes,
                               idx_t n_outputs, idx_t max_n_classes, const X_t* row,
                               double* out) noexcept nogil:
     """Prediction of a leaf for one row: numbers, or probabilities of each output.
