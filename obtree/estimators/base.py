@@ -36,8 +36,7 @@ from obtree.estimators.params import (
 )
 from obtree.estimators.task import Target
 from obtree.forest.grow import grow_trees
-from obtree.forest.leaves import LeafFitter, fit_leaves
-from obtree.forest.linear_leaves import MIN_WEIGHT, LinearFitter
+from obtree.forest.leaves import MIN_WEIGHT, LeafFitter, LinearFitter, fit_leaves
 from obtree.splitter.registry import resolve_splitter
 from obtree.tree.predict import Predictor
 

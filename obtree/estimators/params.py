@@ -14,11 +14,9 @@ from sklearn.utils.class_weight import compute_class_weight
 from obtree.builder.rule import NO_LIMIT, GrowthRule
 from obtree.core.names import list_names, show, suggest
 from obtree.core.params import FLAG, Fraction, Integer, Number, check_param, refuse_param
-from obtree.forest.leaves import LeafFitter
-from obtree.forest.linear_leaves import LinearFitter
+from obtree.forest.leaves import FITTERS, LeafFitter
 
 MAX_L2 = 1e100
-LEAVES = ("constant", "linear")
 
 #: A part of the rows.
 PART = Fraction(0.0, 1.0, open_low=True)
@@ -194,25 +192,21 @@ def resolve_leaf(estimator, monotonic_cst):
     fitter : LeafFitter or None
         What fits the leaves; None when they are constant.
     """
-    is_fitter = isinstance(estimator.leaf, LeafFitter)
-    if not is_fitter:
-        check_param("leaf", estimator.leaf, *LEAVES)
+    fitter = estimator.leaf
+    if not isinstance(fitter, LeafFitter):
+        fitter = FITTERS[check_param("leaf", fitter, *FITTERS)]
     l2 = check_param("leaf_l2", estimator.leaf_l2, Number(0.0, MAX_L2, open_low=True))
-    if not is_fitter and estimator.leaf == "constant":
+    if fitter is None:
         return None
     if monotonic_cst is not None:
         raise ValueError(
             f"monotonic_cst cannot be honoured by leaf={show(estimator.leaf)}, whose models know "
             "no constraints; expected leaf='constant' or monotonic_cst=None"
         )
-    if is_fitter:
-        return estimator.leaf
-    if estimator.criterion in ("absolute_error", "poisson"):
-        raise ValueError(
-            f"criterion={show(estimator.criterion)} cannot be used with leaf='linear', whose "
-            "models minimise squared errors; expected 'squared_error' or 'friedman_mse'"
-        )
-    return LinearFitter(l2=l2)
+    if isinstance(fitter, type):
+        fitter = fitter(**({"l2": l2} if "l2" in fitter.parameter_names else {}))
+    fitter.check_criterion(estimator.criterion)
+    return fitter
 
 
 def expand_class_weight(class_weight, codes, classes, sample_weight):

@@ -8,9 +8,8 @@ import scipy.sparse as sp
 from obtree.core.names import show
 from obtree.core.params import Integer, check_param
 from obtree.estimators.optimised import BaseOptimised, BaseOptimisedTree
-from obtree.estimators.params import LEAVES
 from obtree.estimators.task import ClassificationTask, RegressionTask
-from obtree.optim.tao import MAX_BYTE_FEATURES, MAX_NEWTON_FEATURES, TAO
+from obtree.optim.tao import LEAVES, MAX_BYTE_FEATURES, MAX_NEWTON_FEATURES, TAO
 from obtree.splitter.registry import resolve_splitter
 
 RANDOM = "random"

@@ -4,23 +4,31 @@ A tree is grown, and pruned, with constant leaves; then each leaf gets a model o
 fitted to the rows of the tree's bag that reach it by a `LeafFitter`. Each thread has one
 worker with a fitter of its own. The bag follows from the tree's seed, so nothing but the seeds
 has to be kept from growing.
+
+The fitters of this package, a file each, are included below.
 """
 
 import numpy as np
 from scipy.sparse import issparse
 
-from libc.stdint cimport int32_t, int64_t, uint32_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
+from libc.string cimport memcpy, memset
 
-from obtree.core.memory cimport Workspace
-from obtree.core.names import show
+from obtree.core.dispatch cimport OBTREE_FLOAT_ROWS
+from obtree.core.memory cimport Workspace, free_block, grow_block
 from obtree.core.team cimport REGION_WORK, choose_threads
-from obtree.core.threads import call_detached
-from obtree.core.types cimport idx_t, w_t
-from obtree.data.scale import find_weight_unit
+from obtree.core.types cimport X_t, idx_t, w_t
 from obtree.forest.bootstrap cimport Bag
 from obtree.forest.job cimport Job, Worker
+from obtree.linear.leaf_solver cimport LeafSolver
+from obtree.tree.rows cimport RowView, Rows, clear_block, load_block, open_rows, prepare_block
+
+from obtree.core.names import show
+from obtree.core.threads import call_detached
+from obtree.data.scale import find_weight_unit
 from obtree.forest.progress import Watch
-from obtree.tree.rows cimport open_rows
+from obtree.tree.leaf_models import ConstantLeaf, LinearLeaf
+from obtree.tree.path import find_parents
 from obtree.tree.tree import Tree, list_arrays
 
 cdef enum:
@@ -103,6 +111,9 @@ cdef class LeafFitter:
     def __hash__(self):
         return hash((type(self), repr(self)))
 
+    def check_criterion(self, criterion):
+        """Raise ValueError when trees of that criterion cannot have such leaves."""
+
     def estimate_work(self, n_features):
         """Nanoseconds, roughly and at least, that a row takes: to choose how many threads."""
         return 100.0
@@ -128,6 +139,50 @@ cdef class LeafFitter:
 
 def _rebuild(cls, params):
     return cls(**params)
+
+
+include "linear_leaves.pxi"
+
+#: What fits leaves, by the name of their kind; grown trees have constant ones.
+FITTERS = {ConstantLeaf.name: None, LinearLeaf.name: LinearFitter}
+_OWN = tuple(FITTERS)
+
+
+def register_fitter(fitter):
+    """Let estimators and model files name what another package fits leaves with.
+
+    Parameters
+    ----------
+    fitter : type
+        A subclass of `LeafFitter` whose kind of leaf has been registered.
+
+    Returns
+    -------
+    type
+        The same.
+
+    Raises
+    ------
+    ValueError
+        When another fitter has the name.
+    """
+    if not isinstance(fitter, type) or not issubclass(fitter, LeafFitter):
+        raise TypeError(f"expected a subclass of LeafFitter, got {fitter!r}")
+    name = fitter.kind.name
+    if name in _OWN or FITTERS.get(name, fitter).__name__ != fitter.__name__:
+        raise ValueError(f"there is something that fits {name!r} leaves already")
+    FITTERS[name] = fitter
+    return fitter
+
+
+def name_fitter(fitter):
+    """The name of a subclass of `LeafFitter`, None when it has none."""
+    return next((name for name, known in FITTERS.items() if known is fitter), None)
+
+
+def is_plugin(name):
+    """Whether what fits leaves of that name is of another package."""
+    return name in FITTERS and name not in _OWN
 
 
 cdef class LeafJob(Job):

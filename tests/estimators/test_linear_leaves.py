@@ -22,6 +22,7 @@ from obtree import (
 from obtree.builder.prune import prune_tree
 from obtree.data.scale import find_weight_unit
 from obtree.forest.bootstrap import bootstrap_counts
+from obtree.forest.leaves import LinearFitter
 from obtree.linear.leaf_solver import fit_leaf
 from obtree.testing.growth import find_differences, hash_trees
 
@@ -280,6 +281,11 @@ def test_a_forest_without_linear_leaves_says_so():
         (ObliqueTreeRegressor, {"leaf_l2": "1"}, "leaf_l2='1'"),
         (ObliqueTreeRegressor, {"criterion": "absolute_error"}, "squared errors"),
         (ObliqueForestRegressor, {"criterion": "poisson"}, "squared errors"),
+        (
+            ObliqueForestRegressor,
+            {"leaf": LinearFitter(l2=2.0), "criterion": "poisson"},
+            "squared errors",
+        ),
         (ObliqueTreeRegressor, {"monotonic_cst": [1, 0]}, "monotonic_cst cannot be honoured"),
         (ObliqueForestClassifier, {"monotonic_cst": [0, -1]}, "monotonic_cst cannot"),
     ],

@@ -15,6 +15,7 @@ from obtree import (
     save_model,
 )
 from obtree.builder.prune import prune_tree, pruning_path
+from obtree.forest.leaves import LinearFitter, register_fitter
 from obtree.tree import export_text
 from obtree.tree.leaf_models import register_leaf
 from obtree.tree.state import tree_from_state, tree_to_state
@@ -43,6 +44,8 @@ def test_leaves_predict_the_medians_of_their_rows(median, load):
     assert tree.tree_.leaf_kind is median.MedianLeaf
     assert not tree.tree_.has_linear_leaves
     assert "median" in export_text(tree.tree_)
+    by_name = clone(tree).set_params(leaf="median").fit(X, y)
+    np.testing.assert_array_equal(by_name.predict(X), tree.predict(X))
 
 
 def test_forests_threads_and_sparse_rows_change_nothing(median):
@@ -92,3 +95,7 @@ def test_what_does_not_fit_is_refused(median):
         ).fit(X, y)
     with pytest.raises(TypeError, match="expected a subclass of LeafModel"):
         register_leaf(median.MedianFitter)
+    with pytest.raises(TypeError, match="expected a subclass of LeafFitter"):
+        register_fitter(median.MedianLeaf)
+    with pytest.raises(ValueError, match="fits 'linear' leaves already"):
+        register_fitter(LinearFitter)

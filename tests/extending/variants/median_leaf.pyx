@@ -8,6 +8,7 @@ from obtree.core.types cimport X_t, idx_t
 from obtree.forest.leaves cimport LeafFitter
 from obtree.tree.leaf_models cimport LeafModel
 
+from obtree.forest.leaves import register_fitter
 from obtree.tree.leaf_models import LeafArray, register_leaf
 
 
@@ -36,9 +37,6 @@ cdef class MedianLeaf(LeafModel):
             is_known[r] = 1
             for k in range(self.n_values):
                 values[r * self.n_values + k] = self._median[node[r] * self.n_values + k]
-
-
-register_leaf(MedianLeaf)
 
 
 cdef class MedianFitter(LeafFitter):
@@ -78,3 +76,7 @@ cdef class MedianFitter(LeafFitter):
 
     cdef object collect(self):
         return {"leaf_median": np.asarray(self._medians)}
+
+
+register_leaf(MedianLeaf)
+register_fitter(MedianFitter)

@@ -1,23 +1,7 @@
-"""Linear models for the leaves of grown trees.
-
-Of each leaf that is worth it: ridge regression, or logistic regression, on the features of its
-rows (linear/leaf_solver.pyx).
-"""
-
-import numpy as np
-
-from libc.stdint cimport int32_t, int64_t, uint8_t
-from libc.string cimport memcpy, memset
-
-from obtree.core.dispatch cimport OBTREE_FLOAT_ROWS
-from obtree.core.memory cimport Workspace, free_block, grow_block
-from obtree.core.types cimport X_t, idx_t, w_t
-from obtree.forest.leaves cimport LeafFitter, LeafProblem
-from obtree.linear.leaf_solver cimport LeafSolver
-from obtree.tree.rows cimport RowView, Rows, clear_block, load_block, prepare_block
-
-from obtree.tree.leaf_models import LinearLeaf
-from obtree.tree.path import find_parents
+# Linear models for the leaves of grown trees; a part of forest/leaves.pyx.
+#
+# Of each leaf that is worth it: ridge regression, or logistic regression, on the features of its
+# rows (linear/leaf_solver.pyx).
 
 cdef enum:
     # Models of wider data use the features that the splits above the leaf test, those next to
@@ -101,6 +85,14 @@ cdef class LinearFitter(LeafFitter):
         free_block(self._w)
         free_block(self._all_features)
         free_block(self._all_weights)
+
+    def check_criterion(self, criterion):
+        """Refuse a criterion of trees whose leaves are not means."""
+        if criterion in ("absolute_error", "poisson"):
+            raise ValueError(
+                f"criterion={show(criterion)} cannot be used with leaf='linear', whose models "
+                "minimise squared errors; expected 'squared_error' or 'friedman_mse'"
+            )
 
     def estimate_work(self, n_features):
         """Nanoseconds, roughly and at least, that a row takes: to choose how many threads."""
