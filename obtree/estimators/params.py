@@ -14,9 +14,8 @@ from sklearn.utils.class_weight import compute_class_weight
 from obtree.builder.rule import NO_LIMIT, GrowthRule
 from obtree.core.names import list_names, show, suggest
 from obtree.core.params import FLAG, Fraction, Integer, Number, check_param, refuse_param
-from obtree.forest.leaves import FITTERS, LeafFitter
-
-MAX_L2 = 1e100
+from obtree.core.saved import SavedPart
+from obtree.forest.leaves import FITTERS, MAX_L2, LeafFitter
 
 #: A part of the rows.
 PART = Fraction(0.0, 1.0, open_low=True)
@@ -193,6 +192,8 @@ def resolve_leaf(estimator, monotonic_cst):
         What fits the leaves; None when they are constant.
     """
     fitter = estimator.leaf
+    if isinstance(fitter, SavedPart):
+        raise ValueError(fitter.explain(FITTERS))
     if not isinstance(fitter, LeafFitter):
         fitter = FITTERS[check_param("leaf", fitter, *FITTERS)]
     l2 = check_param("leaf_l2", estimator.leaf_l2, Number(0.0, MAX_L2, open_low=True))

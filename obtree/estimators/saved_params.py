@@ -1,7 +1,7 @@
 """Parameters of estimators in the header of a model file, and back.
 
-What comes back is not trusted. Only splitters of obtree are made with parameters from the
-file, unless the caller allows it: those of other packages run code of theirs when they
+What comes back is not trusted. Only splitters and leaf fitters of obtree are made with parameters
+from the file, unless the caller allows it: those of other packages run code of theirs when they
 are imported and made.
 """
 
@@ -10,11 +10,18 @@ import numbers
 import numpy as np
 
 from obtree.core.names import show
+from obtree.core.saved import SavedPart
 from obtree.estimators.base import BaseModel
-from obtree.forest.leaves import LeafFitter
-from obtree.splitter.registry import find_splitter, is_plugin, name_splitter
-from obtree.splitter.saved import SavedSplitter
+from obtree.forest import leaves
+from obtree.splitter import registry
 from obtree.tree.tree import Tree
+
+# What parameters may hold that is made of a class: how its name, its class and whether another
+# package has it are found.
+_PARTS = {
+    "splitter": (registry.name_splitter, registry.find_splitter, registry.is_plugin),
+    "leaf": (leaves.name_fitter, leaves.FITTERS.__getitem__, leaves.is_plugin),
+}
 
 
 def encode_params(estimator):
@@ -31,18 +38,17 @@ def encode_params(estimator):
     params = estimator.get_params(deep=False)
     params.pop("n_jobs", None)
     given = estimator._splitter_param
-    splitter = params.pop(given)
-    if isinstance(splitter, (Tree, BaseModel)):
-        splitter = getattr(type(estimator)(), given)
-    if isinstance(params.get("leaf"), LeafFitter):
-        # Prediction does not need it, and a refit will say that the name is not known.
-        params["leaf"] = params["leaf"].kind.name
+    if isinstance(params[given], (Tree, BaseModel)):
+        params[given] = getattr(type(estimator)(), given)
     if callable(params.get("oob_score")):
         params["oob_score"] = True
     if not isinstance(params["random_state"], numbers.Integral):
         params["random_state"] = None
-    plain = {name: _encode_value(name, value) for name, value in params.items()}
-    return plain | {given: _encode_splitter(splitter)}
+    parts = {given: "splitter", "leaf": "leaf"}
+    return {
+        name: _encode_part(parts[name], value) if name in parts else _encode_value(name, value)
+        for name, value in params.items()
+    }
 
 
 def decode_params(params, kind, allow_plugins):
@@ -55,7 +61,7 @@ def decode_params(params, kind, allow_plugins):
     kind : type
         Class of the estimator.
     allow_plugins : bool
-        Whether splitters of other packages may be imported and made.
+        Whether splitters and leaf fitters of other packages may be imported and made.
 
     Returns
     -------
@@ -69,11 +75,15 @@ def decode_params(params, kind, allow_plugins):
     if unknown:
         raise ValueError(f"unknown parameter {show(unknown[0])}")
     given = kind._splitter_param
-    splitter = params[given]
-    if splitter not in (defaults[given], *getattr(kind, "_own_starts", ())):
-        splitter = _decode_splitter(given, splitter, allow_plugins)
-    plain = {name: _decode_value(name, value) for name, value in params.items() if name != given}
-    return plain | {given: splitter}
+    parts = {given: "splitter", "leaf": "leaf"}
+    if params[given] in (defaults[given], *getattr(kind, "_own_starts", ())):
+        parts.pop(given)
+    return {
+        name: _decode_part(name, parts[name], value, allow_plugins)
+        if name in parts
+        else _decode_value(name, value)
+        for name, value in params.items()
+    }
 
 
 def _encode_value(name, value):
@@ -107,50 +117,51 @@ def _decode_value(name, value):
     return {key: _decode_value(name, item) for key, item in pairs}
 
 
-def _encode_splitter(splitter):
-    """Return the name of a splitter and, for an object, its parameters."""
-    if isinstance(splitter, str):
-        return splitter
-    if isinstance(splitter, SavedSplitter):
-        name, params = splitter.name, splitter.params
+def _encode_part(what, part):
+    """Return the name of a part and, for an object, its parameters."""
+    if isinstance(part, str):
+        return part
+    if isinstance(part, SavedPart):
+        name, params = part.name, part.params
         if params is None:
             return name
     else:
-        kind = splitter if isinstance(splitter, type) else type(splitter)
-        name = name_splitter(kind)
+        kind = part if isinstance(part, type) else type(part)
+        name = _PARTS[what][0](kind)
         if name is None:
             # Prediction does not need it, and a refit will say that the name is not known.
             return kind.__name__
-        if kind is splitter:
+        if kind is part:
             return name
-        params = splitter.get_params()
+        params = part.get_params()
     return {
         "name": name,
         "params": {key: _encode_value(key, value) for key, value in params.items()},
     }
 
 
-def _decode_splitter(given, splitter, allow_plugins):
-    """Undo `_encode_splitter`; one that may not be made, or cannot, stays a name."""
-    name, params = splitter, None
-    if isinstance(splitter, dict):
-        name, params = splitter["name"], splitter["params"]
+def _decode_part(given, what, part, allow_plugins):
+    """Undo `_encode_part`; one that may not be made, or cannot, stays a name."""
+    name, params = part, None
+    if isinstance(part, dict):
+        name, params = part["name"], part["params"]
         if not isinstance(name, str):
-            raise ValueError(f"the name of the splitter is {show(name)}")
+            raise ValueError(f"the name of the {what} is {show(name)}")
         if not isinstance(params, dict):
-            raise ValueError(f"the parameters of splitter {show(name)} are {show(params)}")
+            raise ValueError(f"the parameters of {what} {show(name)} are {show(params)}")
         params = {key: _decode_value(key, value) for key, value in params.items()}
     if not isinstance(name, str):
         raise ValueError(f"{given} is {show(name)}, expected a name, or a name and parameters")
+    _, find, is_plugin = _PARTS[what]
     if is_plugin(name) and not allow_plugins:
-        return SavedSplitter(name, params)
+        return SavedPart(what, name, params)
     if params is None:
         return name
     try:
-        kind = find_splitter(name)
-    except (ValueError, ImportError):
-        return SavedSplitter(name, params)
+        kind = find(name)
+    except (LookupError, ValueError, ImportError):
+        return SavedPart(what, name, params)
     try:
         return kind(**params)
     except Exception as error:  # whatever another package raises, the file was the cause
-        raise ValueError(f"splitter {name!r} cannot be made: {error}") from error
+        raise ValueError(f"{what} {name!r} cannot be made: {error}") from error

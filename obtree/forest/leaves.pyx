@@ -24,6 +24,7 @@ from obtree.linear.leaf_solver cimport LeafSolver
 from obtree.tree.rows cimport RowView, Rows, clear_block, load_block, open_rows, prepare_block
 
 from obtree.core.names import show
+from obtree.core.params import Number, check_param
 from obtree.core.threads import call_detached
 from obtree.data.scale import find_weight_unit
 from obtree.forest.progress import Watch

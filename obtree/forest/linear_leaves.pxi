@@ -12,6 +12,9 @@ cdef enum:
 # least, to choose how many threads.
 cdef double PRODUCT_WORK = 2.0
 
+# Larger penalties leave nothing of a model.
+MAX_L2 = 1e100
+
 # Total weight below which a leaf stays constant.
 MIN_WEIGHT = 10.0
 
@@ -75,8 +78,8 @@ cdef class LinearFitter(LeafFitter):
         self._all_weights = NULL
         self._n_block = self._n_leaf = self._n_terms = self._capacity = 0
 
-    def __init__(self, *, double l2=1.0):
-        self.l2 = l2
+    def __init__(self, *, l2=1.0):
+        self.l2 = check_param("l2", l2, Number(0.0, MAX_L2, open_low=True))
 
     def __dealloc__(self):
         free_block(self._block)

@@ -1,6 +1,7 @@
 """Splitters by name: those of obtree, and those that other packages declare."""
 
 from obtree.core.params import refuse_param
+from obtree.core.saved import SavedPart
 from obtree.splitter.axis import AxisRandomSplitter, AxisSplitter
 from obtree.splitter.base import Splitter
 from obtree.splitter.co2 import CO2Splitter
@@ -9,7 +10,6 @@ from obtree.splitter.discriminant import DiscriminantSplitter
 from obtree.splitter.oc1 import OC1Splitter
 from obtree.splitter.plugins import find_name, find_plugins, load_all, load_plugin
 from obtree.splitter.random_oblique import RandomObliqueSplitter
-from obtree.splitter.saved import SavedSplitter
 
 _SPLITTERS = {
     "axis": AxisSplitter,
@@ -137,6 +137,6 @@ def resolve_splitter(splitter, what="splitter", others=()):
         return splitter()
     if isinstance(splitter, str):
         return find_splitter(splitter, what, others)()
-    if isinstance(splitter, SavedSplitter):
+    if isinstance(splitter, SavedPart):
         raise ValueError(splitter.explain([*_SPLITTERS, *find_plugins(_SPLITTERS)]))
     refuse_param(what, splitter, expected="a name, a Splitter object or a Splitter class")

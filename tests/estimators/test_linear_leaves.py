@@ -1,7 +1,9 @@
 """leaf="linear" on trees and forests."""
 
+import json
 import pickle
 import warnings
+import zipfile
 
 import numpy as np
 import pandas as pd
@@ -319,3 +321,41 @@ KINDS = ("dense", "sparse")
 )
 def test_scikit_learn_conformance(estimator, check):
     check(estimator)
+
+
+@pytest.mark.parametrize("kind", [ObliqueTreeRegressor, ObliqueForestRegressor])
+def test_files_keep_the_parameters_of_an_object(real, tmp_path, kind):
+    X, y = real
+    model = kind(leaf=LinearFitter(l2=0.125), max_depth=2, random_state=0).fit(X, y)
+    save_model(tmp_path / "model", model)
+    again = load_model(tmp_path / "model")
+    assert again.get_params() == model.get_params()
+    assert again.leaf.l2 == 0.125
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    np.testing.assert_array_equal(again.fit(X, y).predict(X), model.predict(X))
+
+
+def test_an_object_with_impossible_parameters_is_not_read(real, tmp_path):
+    X, y = real
+    path = tmp_path / "model"
+    model = ObliqueTreeRegressor(leaf=LinearFitter(), max_depth=2, random_state=0).fit(X, y)
+    for leaf, message in (
+        ({"name": "linear", "params": {"l2": -1.0}}, "leaf 'linear' cannot be made: l2=-1"),
+        ({"name": "linear", "params": {"rate": 1.0}}, "leaf 'linear' cannot be made"),
+        ({"name": "constant", "params": {}}, "leaf 'constant' cannot be made"),
+        ({"name": "linear", "params": 3}, "the parameters of leaf 'linear' are 3"),
+        ({"name": None, "params": {}}, "the name of the leaf is None"),
+        ({"name": "linear"}, "lacks 'params'"),
+        (3, "leaf is 3, expected a name"),
+    ):
+        save_model(path, model)
+        with zipfile.ZipFile(path) as archive:
+            contents = {name: archive.read(name) for name in archive.namelist()}
+        header = json.loads(contents["header.json"])
+        header["params"]["leaf"] = leaf
+        contents["header.json"] = json.dumps(header)
+        with zipfile.ZipFile(path, "w") as archive:
+            for name, content in contents.items():
+                archive.writestr(name, content)
+        with pytest.raises(ValueError, match=message):
+            load_model(path)

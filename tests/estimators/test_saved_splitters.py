@@ -10,8 +10,8 @@ import pytest
 from sklearn.base import clone
 
 from obtree import ObliqueForestClassifier, TAOTreeClassifier, load_model, save_model
+from obtree.core.saved import SavedPart
 from obtree.splitter import AxisSplitter, available
-from obtree.splitter.saved import SavedSplitter
 
 PACKAGE = """
 import pathlib
@@ -97,7 +97,7 @@ def test_name_and_parameters_survive(package, tmp_path, data):
         save_with(path, data, splitter)
         model = load_model(path)
         params = None if splitter == "middle" else {"share": 0.25}
-        assert model.splitter == SavedSplitter("middle", params)
+        assert model.splitter == SavedPart("splitter", "middle", params)
         assert model.estimators_[0].splitter == model.splitter
         assert "middle" in repr(model)
         save_model(again, model)
@@ -129,7 +129,7 @@ def test_a_splitter_that_cannot_be_imported(package, tmp_path, data):
     save_with(path, data, OBJECT)
     (tmp_path / "site" / "plug_saved.py").write_text("1 / 0", encoding="utf-8")
     model = load_model(path, allow_plugins=True)
-    assert model.splitter == SavedSplitter("middle", {"share": 0.25})
+    assert model.splitter == SavedPart("splitter", "middle", {"share": 0.25})
 
 
 def test_own_splitters_need_no_permission(tmp_path, data):

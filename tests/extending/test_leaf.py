@@ -15,6 +15,7 @@ from obtree import (
     save_model,
 )
 from obtree.builder.prune import prune_tree, pruning_path
+from obtree.core.saved import SavedPart
 from obtree.forest.leaves import LinearFitter, register_fitter
 from obtree.tree import export_text
 from obtree.tree.leaf_models import register_leaf
@@ -74,6 +75,30 @@ def test_files_states_and_pickles_keep_them(median, tmp_path):
     for damage in (np.zeros((3, 1)), np.full_like(state["leaf_median"], np.nan), None):
         with pytest.raises(ValueError, match="leaf_median"):
             tree_from_state({**state, "leaf_median": damage})
+
+
+def test_files_keep_the_parameters_of_what_fits_leaves(median, tmp_path):
+    X, y = load_diabetes(return_X_y=True)
+    given = median.MedianFitter(level=0.25)
+    forest = ObliqueForestRegressor(2, max_depth=2, leaf=given, random_state=0).fit(X, y)
+    save_model(tmp_path / "model", forest)
+    model = load_model(tmp_path / "model", allow_plugins=True)
+    assert model.get_params() == forest.get_params()
+    assert model.estimators_[0].leaf == given
+    np.testing.assert_array_equal(model.fit(X, y).predict(X), forest.predict(X))
+    # What another package has to say to the parameters is not asked without permission.
+    model = load_model(tmp_path / "model")
+    assert model.leaf == SavedPart("leaf", "median", {"level": 0.25})
+    np.testing.assert_array_equal(model.predict(X), forest.predict(X))
+    for other in (model, clone(model), pickle.loads(pickle.dumps(model))):
+        with pytest.raises(ValueError, match=r"leaf 'median' .* not imported .*allow_plugins=True"):
+            other.fit(X, y)
+    save_model(tmp_path / "again", model)
+    assert load_model(tmp_path / "again", allow_plugins=True).leaf == given
+    # A name is a name, once it is allowed.
+    save_model(tmp_path / "model", forest.set_params(leaf="median").fit(X, y))
+    assert load_model(tmp_path / "model").leaf == SavedPart("leaf", "median", None)
+    assert load_model(tmp_path / "model", allow_plugins=True).leaf == "median"
 
 
 def test_pruning_keeps_the_models_of_leaves(median):
