@@ -2,9 +2,8 @@
 
 import numpy as np
 
-from obtree.core.names import show
 from obtree.data.offset import OffsetModel
-from obtree.tree.state import check_type, is_integer
+from obtree.tree.state import check_count, check_format, check_names, check_type
 
 # 1: the arrays every form has. 2: an offset of the features as well.
 FORMATS = (1, 2)
@@ -177,22 +176,13 @@ def form_from_state(state):
     ValueError
         Naming the field that cannot belong to a form.
     """
-    if not isinstance(state, dict):
-        raise ValueError(f"the state of a form must be a dict, got {type(state).__name__}")
-    if "format" not in state:
-        raise ValueError("missing or unexpected fields in a form: format")
-    if not is_integer(state["format"]) or state["format"] not in FORMATS:
-        raise ValueError(f"format is {show(state['format'])}; this version reads formats {FORMATS}")
+    check_format("the state of a form", state, FORMATS)
     fields = dict(FIELDS)
     if state["format"] == 2:
         fields["feature_offset"] = (np.float64, 1)
-    expected = {"format", *COUNTS, *fields}
-    if state.keys() != expected:
-        wrong = sorted(str(name) for name in state.keys() ^ expected)
-        raise ValueError(f"missing or unexpected fields in a form: {', '.join(wrong)}")
+    check_names("the state of a form", state, {*COUNTS, *fields})
     for name, most in COUNTS.items():
-        if not is_integer(state[name]) or not 1 <= state[name] <= most:
-            raise ValueError(f"{name} is {show(state[name])}; expected an integer in 1..{most}")
+        check_count(name, state[name], most)
     for name, (dtype, n_dimensions) in fields.items():
         check_type(name, state[name], dtype, n_dimensions)
     # A private copy in native order: what was checked is what is used.

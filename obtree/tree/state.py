@@ -80,12 +80,7 @@ def tree_from_state(state):
     ValueError
         Naming the field that cannot belong to a tree.
     """
-    if not isinstance(state, dict):
-        raise ValueError(f"a tree state must be a dict, got {type(state).__name__}")
-    if "format" not in state:
-        raise ValueError("a tree state must hold 'format'")
-    if not is_integer(state["format"]) or state["format"] not in FORMATS:
-        raise ValueError(f"format is {show(state['format'])}; this version reads formats {FORMATS}")
+    check_format("a tree state", state, FORMATS)
     kind = find_kind(state if state["format"] > 2 else ())
     if state["format"] == 3 and not kind.fields:
         raise ValueError("a tree state of format 3 must hold the arrays of its leaves")
@@ -94,13 +89,9 @@ def tree_from_state(state):
         optional = OPTIONAL_FIELDS.keys() & state.keys() - {"feature_offset"}
     if state["format"] == 4:
         optional.add("feature_offset")
-    expected = {"format", "n_features", *FIELDS, *optional, *kind.fields}
-    if state.keys() != expected:
-        wrong = sorted(str(name) for name in state.keys() ^ expected)
-        raise ValueError(f"missing or unexpected fields in a tree state: {', '.join(wrong)}")
-    n_features = state["n_features"]
-    if not is_integer(n_features) or not 1 <= n_features <= MAX_COUNT:
-        raise ValueError(f"n_features is {show(n_features)}; expected an integer in 1..{MAX_COUNT}")
+    check_names("a tree state", state, {"n_features", *FIELDS, *optional, *kind.fields})
+    check_count("n_features", state["n_features"], MAX_COUNT)
+    n_features = int(state["n_features"])
     fields = FIELDS | {name: OPTIONAL_FIELDS[name] for name in sorted(optional)}
     for name, dtype in fields.items():
         check_type(name, state[name], dtype, 3 if name == "value" else 1)
@@ -112,14 +103,37 @@ def tree_from_state(state):
     arrays = {name: np.array(state[name], dtype=dtype) for name, dtype in fields.items()}
     _check_values(arrays)
     _check_children(arrays)
-    _check_terms(arrays, int(n_features))
+    _check_terms(arrays, n_features)
     n_values = arrays["value"][0].size
-    check_leaf_shapes(kind, arrays, len(arrays["value"]), n_values, int(n_features))
+    check_leaf_shapes(kind, arrays, len(arrays["value"]), n_values, n_features)
     check_leaf_values(kind, arrays, arrays["children_left"] == -1, arrays["n_classes"])
     return Tree.from_arrays(n_features=n_features, **arrays)
 
 
-def is_integer(value):
+def check_format(what, state, formats):
+    """Refuse what is no state, or one of a format that this version does not read."""
+    if not isinstance(state, dict):
+        raise ValueError(f"{what} must be a dict, got {type(state).__name__}")
+    if "format" not in state:
+        raise ValueError(f"{what} must hold 'format'")
+    if not _is_integer(state["format"]) or state["format"] not in formats:
+        raise ValueError(f"format is {show(state['format'])}; this version reads formats {formats}")
+
+
+def check_names(what, state, expected):
+    """Refuse a state that has other fields than these and its format."""
+    wrong = sorted(str(name) for name in state.keys() ^ {"format", *expected})
+    if wrong:
+        raise ValueError(f"missing or unexpected fields in {what}: {', '.join(wrong)}")
+
+
+def check_count(name, value, most):
+    """Refuse what is no integer from 1 to `most`."""
+    if not _is_integer(value) or not 1 <= value <= most:
+        raise ValueError(f"{name} is {show(value)}; expected an integer in 1..{most}")
+
+
+def _is_integer(value):
     """Whether a value is a whole number; True and False are not."""
     return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
