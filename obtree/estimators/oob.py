@@ -7,7 +7,7 @@ in no tree, so every tree predicts it, but it does not count in the score.
 import numpy as np
 import scipy.sparse as sp
 
-from obtree.forest.bootstrap import bootstrap_counts
+from obtree.forest.grow import bootstrap_counts
 from obtree.tree.predict import PROBABILITY_FLOOR, Predictor, normalise_logarithms
 
 

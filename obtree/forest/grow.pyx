@@ -7,19 +7,19 @@ alone; which worker grew it, and when, changes nothing.
 import numpy as np
 
 from libc.math cimport log2
-from libc.stdint cimport uint32_t
+from libc.stdint cimport int32_t, uint32_t, uint64_t
+from libc.string cimport memcpy, memset
 
 from obtree.builder.base cimport TreeBuilder
 from obtree.builder.order import BestFirstBuilder, DepthFirstBuilder
 from obtree.core.memory cimport Workspace
-from obtree.core.random cimport RandState, seed_state
+from obtree.core.random cimport RandState, bounded, seed_state
 from obtree.core.team cimport REGION_WORK, choose_threads
 from obtree.core.types cimport idx_t, w_t
 from obtree.criterion.base cimport Criterion
 from obtree.data.dataset cimport Dataset
 from obtree.data.fit cimport FitView, lend_fit
 from obtree.data.targets cimport CLASS_TARGETS, Targets
-from obtree.forest.bootstrap cimport Bag
 from obtree.forest.job cimport Job, Worker
 from obtree.splitter.base cimport Splitter
 
@@ -33,6 +33,8 @@ cdef enum:
 # Nanoseconds for a tree, and for each cell that it looks at; roughly.
 cdef double TREE_WORK = 20000.0
 cdef double CELL_WORK = 2.0
+
+include "bootstrap.pxi"
 
 
 cdef class GrowthJob(Job):

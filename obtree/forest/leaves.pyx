@@ -18,7 +18,7 @@ from obtree.core.dispatch cimport OBTREE_FLOAT_ROWS
 from obtree.core.memory cimport Workspace, free_block, grow_block
 from obtree.core.team cimport REGION_WORK, choose_threads
 from obtree.core.types cimport X_t, idx_t, w_t
-from obtree.forest.bootstrap cimport Bag
+from obtree.forest.grow cimport Bag
 from obtree.forest.job cimport Job, Worker
 from obtree.linear.leaf_solver cimport LeafSolver
 from obtree.tree.rows cimport RowView, Rows, clear_block, load_block, open_rows, prepare_block

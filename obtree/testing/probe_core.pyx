@@ -13,7 +13,7 @@ from obtree.core.dispatch cimport kernels
 from obtree.core.random cimport RandState
 from obtree.core.sort cimport float_key
 from obtree.core.types cimport idx_t, w_t
-from obtree.forest cimport bootstrap
+from obtree.forest cimport grow
 
 
 def gather_column(codes, rows):
@@ -145,7 +145,7 @@ def draw_bootstrap(uint64_t seed, idx_t n_samples, idx_t n_draws):
     """How often each row was drawn, as the weights a tree sees."""
     out = np.empty(n_samples)
     cdef w_t[::1] weight = out
-    bootstrap.draw_bootstrap(seed, n_samples, n_draws, &weight[0])
+    grow.draw_bootstrap(seed, n_samples, n_draws, &weight[0])
     return out
 
 
@@ -156,6 +156,6 @@ def balance_classes(codes, idx_t n_classes, drawn):
     cdef w_t[::1] scratch = np.empty(n_classes)
     out = np.array(drawn, dtype=np.float64)
     cdef w_t[::1] weight = out
-    bootstrap.balance_classes(&y[0, 0], y.shape[0], y.shape[1], n_classes, &counts[0],
-                              &scratch[0], &weight[0])
+    grow.balance_classes(&y[0, 0], y.shape[0], y.shape[1], n_classes, &counts[0],
+                         &scratch[0], &weight[0])
     return out

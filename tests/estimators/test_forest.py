@@ -15,7 +15,7 @@ from obtree import (
     ObliqueTreeClassifier,
     ObliqueTreeRegressor,
 )
-from obtree.forest.bootstrap import bootstrap_counts
+from obtree.forest.grow import bootstrap_counts
 from obtree.splitter import AxisSplitter
 
 FORESTS = [ObliqueForestClassifier, ObliqueForestRegressor]

@@ -10,7 +10,7 @@ from obtree import (
     ObliqueTreeClassifier,
     ObliqueTreeRegressor,
 )
-from obtree.forest.bootstrap import bootstrap_counts
+from obtree.forest.grow import bootstrap_counts
 
 ESTIMATORS = [
     ObliqueTreeClassifier(max_features=3, random_state=0),

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from obtree.forest.bootstrap import bootstrap_counts
+from obtree.forest.grow import bootstrap_counts
 from obtree.testing.growth import grow_forest
 from obtree.testing.probe_core import balance_classes, draw_bootstrap
 from obtree.testing.reference import Xoshiro

@@ -60,7 +60,7 @@ def test_weights_follow_from_bootstrap_and_sample_weight():
     X, y = draw_classes()
     weight = np.random.default_rng(1).random(400)
     (tree,) = grow_forest(X, y, seeds=[3], n_bootstrap=400, sample_weight=weight)
-    from obtree.forest.bootstrap import bootstrap_counts
+    from obtree.forest.grow import bootstrap_counts
 
     total = np.sum(bootstrap_counts(3, 400, 400) * weight)
     assert tree.weighted_n_node_samples[0] == pytest.approx(total, rel=1e-12)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from obtree.criterion.registry import CLASSIFICATION, REGRESSION
-from obtree.forest.bootstrap import bootstrap_counts
+from obtree.forest.grow import bootstrap_counts
 from obtree.splitter import available
 from obtree.testing.growth import grow_forest, hash_trees
 from obtree.testing.reference import find_members, route_rows

@@ -1,19 +1,9 @@
-"""Bootstrap samples.
-
-A bootstrap is kept as how often each row was drawn. About 63 % of the rows are drawn
-at all, so a tree works on that many rows with whole-number weights instead of on
-copies. The draws come from a stream of their own, derived from the tree's seed: the
-out-of-bag rows of a tree can be found again from its seed.
-"""
-
-import numpy as np
-
-from libc.stdint cimport int32_t, uint64_t
-from libc.string cimport memcpy, memset
-
-from obtree.core.memory cimport Workspace
-from obtree.core.random cimport RandState, bounded, seed_state
-from obtree.core.types cimport idx_t, w_t
+# Bootstrap samples; a part of forest/grow.pyx.
+#
+# A bootstrap is kept as how often each row was drawn. About 63 % of the rows are drawn
+# at all, so a tree works on that many rows with whole-number weights instead of on
+# copies. The draws come from a stream of their own, derived from the tree's seed: the
+# out-of-bag rows of a tree can be found again from its seed.
 
 cdef enum:
     BOOTSTRAP_STREAM = 1              # the tree itself draws from stream 0

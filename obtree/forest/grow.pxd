@@ -1,4 +1,4 @@
-# Bootstrap samples as whole-number weights on distinct rows.
+# Bootstrap samples as whole-number weights on distinct rows: see bootstrap.pxi.
 
 from libc.stdint cimport int32_t, uint64_t
 
