@@ -1,4 +1,4 @@
-# PackedForest: the nodes of several trees, laid out for walking.
+# The nodes of several trees, laid out for walking: see pack.pxi.
 
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.string cimport memcpy
@@ -33,24 +33,6 @@ cdef struct PackedView:
     # (n_trees) the bound LeafModel of each tree, borrowed, NULL where leaves are constant; NULL
     # when they are in all trees.
     void** models
-
-
-cdef class PackedForest:
-    cdef PackedView view
-    cdef readonly idx_t n_outputs
-    cdef readonly idx_t max_n_classes
-    cdef readonly object vectors  # (n_vectors, n_values) float64: values of leaves not pure
-    cdef object _nodes
-    cdef int64_t[::1] _start
-    cdef int32_t[::1] _n_sure
-    cdef int32_t[::1] _node_id
-    cdef int64_t[::1] _vector_start
-    cdef object _terms            # arrays that the pointers of the view refer to
-    cdef object _term_ranges      # for each tree: (first, n_more) by node
-    cdef double[::1] _lower
-    cdef object _models           # owners of the models
-    cdef int _pack_tree(self, tree, idx_t t, int32_t[::1] position, int32_t[::1] depth,
-                        int32_t[::1] stack, list vectors) except -1
 
 
 cdef inline bint read_leaf(const PackedView* view, idx_t slot, idx_t* number) noexcept nogil:

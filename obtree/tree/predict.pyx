@@ -9,14 +9,24 @@ a few, take a path of their own that keeps several trees in flight instead of se
 import numpy as np
 
 cimport numpy as cnp
-from libc.math cimport INFINITY, log2
-from libc.stdint cimport int32_t, int64_t, uint32_t
-from libc.string cimport memset
+from libc.math cimport INFINITY, log2, nextafterf
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
+from libc.string cimport memcpy, memset
 
-from obtree.core.dispatch cimport OBTREE_KEY_ROWS, kernels
-from obtree.core.team cimport choose_threads, run_items, should_stop
+from obtree.core.dispatch cimport (
+    OBTREE_KEY_ROWS,
+    NarrowNode,
+    PlaneNode,
+    PlaneTerms,
+    Term,
+    WideNode,
+    kernels,
+    obtree_make_key,
+)
+from obtree.core.team cimport check_signals, choose_threads, run_items, should_stop
 from obtree.core.types cimport X_t, idx_t
-from obtree.tree.pack cimport PackedForest, PackedView
+from obtree.tree.leaf_models cimport LeafModel
+from obtree.tree.pack cimport NUMBER_BITS, PackedView
 from obtree.tree.reduce cimport (
     ADD_VALUES,
     ADD_VOTES,
@@ -41,9 +51,13 @@ from obtree.tree.walk cimport choose_block_rows, get_layout, walk_narrow, walk_p
 
 from obtree.core.params import Integer, check_param, refuse_param
 from obtree.data.offset import have_same_offset
+from obtree.tree.leaf_models import check_leaf_shapes
 from obtree.tree.path import trace_paths
+from obtree.tree.terms import PADDING, TERM, is_general, lay_terms
 
 cnp.import_array()
+
+include "pack.pxi"
 
 cdef enum:
     FEW_ROWS = 3                  # up to here trees are interleaved, not rows

@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Nodes packed for prediction, see traverse.h; laid out by tree/pack.pyx. The threshold of
+/* Nodes packed for prediction, see traverse.h; laid out by tree/pack.pxi. The threshold of
  * a narrow node is a key (below), or less than any key at a leaf. */
 typedef struct {
     uint32_t packed;

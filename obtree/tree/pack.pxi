@@ -1,40 +1,18 @@
-"""Nodes of several trees, laid out for walking.
-
-Three layouts. *Narrow*: 8 bytes a node, for trees whose every split is on one feature with
-weight 1. The threshold is rounded *down* to float32, so that x <= threshold keeps its
-truth for every float32 x, and kept as an integer key of the same order (core/simd/kernels.h);
-child and feature share one word. *Wide*: 16 bytes a node, with a float64 threshold; it
-serves whenever one tree exceeds what the narrow layout can hold (bits for children and
-features, leaf vectors) or has leaf models, which read the row as it is. *Oblique*: 32 bytes
-a node with the first of any number of terms; the others are beside it (terms.py).
-
-All keep the two children of a node in neighbouring slots, and a few generations of a
-family close together, so that a walk touches few cache lines. Slot 0 of a tree is
-unused and its root is slot 1: pairs then never straddle a cache line.
-
-A leaf that is pure keeps its class in its own slot; only other leaves have a vector.
-"""
-
-import numpy as np
-
-from libc.math cimport INFINITY, nextafterf
-from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
-from libc.string cimport memcpy
-
-from obtree.core.dispatch cimport (
-    NarrowNode,
-    PlaneNode,
-    PlaneTerms,
-    Term,
-    WideNode,
-    obtree_make_key,
-)
-from obtree.core.team cimport check_signals
-from obtree.core.types cimport idx_t
-from obtree.tree.leaf_models cimport LeafModel
-
-from obtree.tree.leaf_models import check_leaf_shapes
-from obtree.tree.terms import PADDING, TERM, is_general, lay_terms
+# Nodes of several trees, laid out for walking; a part of tree/predict.pyx.
+#
+# Three layouts. *Narrow*: 8 bytes a node, for trees whose every split is on one feature with
+# weight 1. The threshold is rounded *down* to float32, so that x <= threshold keeps its
+# truth for every float32 x, and kept as an integer key of the same order (core/simd/kernels.h);
+# child and feature share one word. *Wide*: 16 bytes a node, with a float64 threshold; it
+# serves whenever one tree exceeds what the narrow layout can hold (bits for children and
+# features, leaf vectors) or has leaf models, which read the row as it is. *Oblique*: 32 bytes
+# a node with the first of any number of terms; the others are beside it (terms.py).
+#
+# All keep the two children of a node in neighbouring slots, and a few generations of a
+# family close together, so that a walk touches few cache lines. Slot 0 of a tree is
+# unused and its root is slot 1: pairs then never straddle a cache line.
+#
+# A leaf that is pure keeps its class in its own slot; only other leaves have a vector.
 
 cdef enum:
     FAMILY = 7                    # pairs kept together: three generations, two cache lines
