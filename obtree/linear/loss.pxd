@@ -14,6 +14,15 @@ ctypedef fused score_t:
     double
 
 
+cdef inline score_t find_top(const score_t* score, idx_t n, idx_t step) noexcept nogil:
+    """The largest of n scores, `step` apart."""
+    cdef score_t top = score[0]
+    cdef idx_t k
+    for k in range(1, n):
+        top = max(top, score[k * step])
+    return top
+
+
 cdef inline double exponentiate(score_t* score, idx_t n, idx_t step,
                                 score_t* top) noexcept nogil:
     """Replace n scores, `step` apart, by exp(score - top); returns their sum.
@@ -22,10 +31,7 @@ cdef inline double exponentiate(score_t* score, idx_t n, idx_t step,
     """
     cdef idx_t k
     cdef double total = 0.0
-    top[0] = score[0]
-    for k in range(1, n):
-        if score[k * step] > top[0]:
-            top[0] = score[k * step]
+    top[0] = find_top(score, n, step)
     for k in range(n):
         score[k * step] = <score_t>exp(score[k * step] - top[0])
         total += score[k * step]
@@ -41,6 +47,16 @@ cdef inline double apply_softmax(double* score, idx_t n, double* top) noexcept n
     return total
 
 
+cdef inline void find_probabilities(double* score, idx_t n_classes,
+                                    idx_t max_n_classes) noexcept nogil:
+    """Replace finite scores by probabilities, zero beyond the classes of the output."""
+    cdef double top
+    cdef idx_t c
+    apply_softmax(score, n_classes, &top)
+    for c in range(n_classes, max_n_classes):
+        score[c] = 0.0
+
+
 cdef inline void find_log_probabilities(const double* counts, idx_t n_classes, double weight,
                                         double pseudo_count, float* theta) noexcept nogil:
     """OUT theta: logarithms of the classes' shares of `weight`, with so many rows more of each."""
@@ -54,10 +70,8 @@ cdef inline void tabulate_log_loss(const float* theta, idx_t n_classes,
                                    float* table) noexcept nogil:
     """OUT table[k] = -theta[k] + log(sum(exp(theta))): the loss of each class, from scores."""
     cdef double total = 0.0, level
-    cdef float top = theta[0]
+    cdef float top = find_top(theta, n_classes, 1)
     cdef idx_t k
-    for k in range(1, n_classes):
-        top = max(top, theta[k])
     for k in range(n_classes):
         total += exp(<double>theta[k] - top)
     level = top + log(total)
@@ -68,10 +82,8 @@ cdef inline void tabulate_log_loss(const float* theta, idx_t n_classes,
 cdef inline void tabulate_softmax(const float* theta, idx_t n_classes, float* share,
                                   float* table) noexcept nogil:
     """The same in single precision, for tables that each step renews; OUT share: the softmax."""
-    cdef float top = theta[0], total = 0.0, level
+    cdef float top = find_top(theta, n_classes, 1), total = 0.0, level
     cdef idx_t k
-    for k in range(1, n_classes):
-        top = max(top, theta[k])
     kernels().exp_differences(theta, n_classes, top, share)
     for k in range(n_classes):
         total += share[k]

@@ -9,7 +9,7 @@ from libc.stdint cimport int32_t, int64_t
 
 from obtree.core.types cimport X_t, idx_t
 from obtree.data.hyperplane cimport project_row
-from obtree.linear.loss cimport apply_softmax
+from obtree.linear.loss cimport find_probabilities
 
 
 # The models of one tree, by node; see the arrays of the same names in Tree.
@@ -72,8 +72,7 @@ cdef inline bint predict_leaf(const LinearModels* models, idx_t node, const int6
     cdef idx_t n_values = n_outputs * max_n_classes
     cdef int64_t first = models.ptr[node]
     cdef idx_t n_terms = models.ptr[node + 1] - first
-    cdef idx_t k, c
-    cdef double top
+    cdef idx_t k
     if n_terms == 0 or not score_leaf(
         models.feature + first, models.weight + first * n_values, n_terms,
         models.intercept + node * n_values, n_values, row, out,
@@ -81,8 +80,5 @@ cdef inline bint predict_leaf(const LinearModels* models, idx_t node, const int6
         return False
     if max_n_classes > 1:
         for k in range(n_outputs):
-            apply_softmax(out, n_classes[k], &top)
-            for c in range(n_classes[k], max_n_classes):
-                out[c] = 0.0
-            out += max_n_classes
+            find_probabilities(out + k * max_n_classes, n_classes[k], max_n_classes)
     return True
