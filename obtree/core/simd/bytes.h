@@ -2,41 +2,26 @@
  * float32, which is what sums over many scattered rows wait for.
  */
 
+/* Rows that are needed soon, four ahead of row p. */
+static inline void prefetch_bytes(const uint8_t *restrict x, ptrdiff_t n_columns,
+                                  const int32_t *restrict rows, ptrdiff_t n, ptrdiff_t p)
+{
+    if (p + 4 < n) {
+        const uint8_t *next = x + rows[p + 4] * n_columns;
+        for (ptrdiff_t line = 0; line < 1024 && line < n_columns; line += 64) {
+            OBTREE_PREFETCH(next + line);
+        }
+    }
+}
+
 /* Sums of whole rows in single precision, in the order of guess_rows. */
 static void guess_bytes(const uint8_t *restrict x, ptrdiff_t n_columns,
                         const int32_t *restrict rows, ptrdiff_t n, const float *restrict w,
                         double *restrict out)
 {
-    const vec8f zero = {0};
     for (ptrdiff_t p = 0; p < n; ++p) {
-        const uint8_t *row = x + rows[p] * n_columns;
-        vec8f a = zero, b = zero, c = zero, d = zero, weight, cells;
-        ptrdiff_t k = 0;
-        float rest = 0.0f;
-        if (p + 4 < n) {
-            const uint8_t *next = x + rows[p + 4] * n_columns;
-            for (ptrdiff_t line = 0; line < 1024 && line < n_columns; line += 64) {
-                OBTREE_PREFETCH(next + line);
-            }
-        }
-        for (; k + 32 <= n_columns; k += 32) {
-            OBTREE_LOAD(weight, w + k);
-            OBTREE_LOAD_BYTES8(cells, row + k);
-            OBTREE_ADD_PRODUCT8(a, cells, weight);
-            OBTREE_LOAD(weight, w + k + 8);
-            OBTREE_LOAD_BYTES8(cells, row + k + 8);
-            OBTREE_ADD_PRODUCT8(b, cells, weight);
-            OBTREE_LOAD(weight, w + k + 16);
-            OBTREE_LOAD_BYTES8(cells, row + k + 16);
-            OBTREE_ADD_PRODUCT8(c, cells, weight);
-            OBTREE_LOAD(weight, w + k + 24);
-            OBTREE_LOAD_BYTES8(cells, row + k + 24);
-            OBTREE_ADD_PRODUCT8(d, cells, weight);
-        }
-        for (; k < n_columns; ++k) {
-            rest += (float)row[k] * w[k];
-        }
-        out[p] = (double)(((fold8(a) + fold8(b)) + (fold8(c) + fold8(d))) + rest);
+        prefetch_bytes(x, n_columns, rows, n, p);
+        out[p] = (double)dot_bytes(x + rows[p] * n_columns, w, n_columns);
     }
 }
 
@@ -49,12 +34,7 @@ static void sum_bytes(const uint8_t *restrict x, ptrdiff_t n_columns,
         const uint8_t *row = x + rows[p] * n_columns;
         ptrdiff_t k = 0;
         int32_t sum = 0;
-        if (p + 4 < n) {
-            const uint8_t *next = x + rows[p + 4] * n_columns;
-            for (ptrdiff_t line = 0; line < 1024 && line < n_columns; line += 64) {
-                OBTREE_PREFETCH(next + line);
-            }
-        }
+        prefetch_bytes(x, n_columns, rows, n, p);
 #ifdef OBTREE_SUM_BYTES32
         OBTREE_SUM_BYTES32(sum, k, row, w, n_columns);
 #endif
@@ -69,28 +49,7 @@ static void add_bytes(const uint8_t *restrict x, ptrdiff_t n_columns,
                       const int32_t *restrict rows, const float *restrict factor, ptrdiff_t n,
                       float *restrict out)
 {
-    ptrdiff_t k = 0;
-    vec8f a, b, c, d, f, cells;
-    for (; k + 32 <= n_columns; k += 32) {
-        memset(&a, 0, sizeof(a));
-        b = c = d = a;
-        for (ptrdiff_t i = 0; i < n; ++i) {
-            const uint8_t *row = x + rows[i] * n_columns + k;
-            OBTREE_SET8(f, factor[i]);
-            OBTREE_LOAD_BYTES8(cells, row);
-            OBTREE_ADD_PRODUCT8(a, cells, f);
-            OBTREE_LOAD_BYTES8(cells, row + 8);
-            OBTREE_ADD_PRODUCT8(b, cells, f);
-            OBTREE_LOAD_BYTES8(cells, row + 16);
-            OBTREE_ADD_PRODUCT8(c, cells, f);
-            OBTREE_LOAD_BYTES8(cells, row + 24);
-            OBTREE_ADD_PRODUCT8(d, cells, f);
-        }
-        OBTREE_STORE(out + k, a);
-        OBTREE_STORE(out + k + 8, b);
-        OBTREE_STORE(out + k + 16, c);
-        OBTREE_STORE(out + k + 24, d);
-    }
+    ptrdiff_t k = add_scaled_bytes(x, n_columns, rows, factor, n, out);
     for (; k < n_columns; ++k) {
         float sum = 0.0f;
         for (ptrdiff_t i = 0; i < n; ++i) {

@@ -24,34 +24,12 @@ static void guess_rows(const float *restrict x, ptrdiff_t n_columns,
                        const int32_t *restrict rows, ptrdiff_t n, const float *restrict w,
                        double *restrict out)
 {
-    const vec8f zero = {0};
     for (ptrdiff_t p = 0; p < n; ++p) {
-        const float *row = x + rows[p] * n_columns;
-        vec8f a = zero, b = zero, c = zero, d = zero, weight, cells;
-        ptrdiff_t k = 0;
-        float rest = 0.0f;
         if (p + 3 < n) {
             for (ptrdiff_t line = 0; line < 128 && line < n_columns; line += 16) {
                 OBTREE_PREFETCH(x + rows[p + 3] * n_columns + line);
             }
         }
-        for (; k + 32 <= n_columns; k += 32) {
-            OBTREE_LOAD(weight, w + k);
-            OBTREE_LOAD(cells, row + k);
-            OBTREE_ADD_PRODUCT8(a, cells, weight);
-            OBTREE_LOAD(weight, w + k + 8);
-            OBTREE_LOAD(cells, row + k + 8);
-            OBTREE_ADD_PRODUCT8(b, cells, weight);
-            OBTREE_LOAD(weight, w + k + 16);
-            OBTREE_LOAD(cells, row + k + 16);
-            OBTREE_ADD_PRODUCT8(c, cells, weight);
-            OBTREE_LOAD(weight, w + k + 24);
-            OBTREE_LOAD(cells, row + k + 24);
-            OBTREE_ADD_PRODUCT8(d, cells, weight);
-        }
-        for (; k < n_columns; ++k) {
-            rest += row[k] * w[k];
-        }
-        out[p] = (double)(((fold8(a) + fold8(b)) + (fold8(c) + fold8(d))) + rest);
+        out[p] = (double)dot_floats(x + rows[p] * n_columns, w, n_columns);
     }
 }

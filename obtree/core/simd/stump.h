@@ -1,74 +1,19 @@
 /* Sums over rows of float32, for hyperplanes that are moved step by step.
  *
- * Rows are `stride` floats apart, a multiple of eight, and padded with zeros. A sum over the
- * columns of a row goes into eight partial sums (column k into sum k mod 8) that are folded
- * in halves; a sum over rows is taken row after row for each column.
+ * Rows are `stride` floats apart, a multiple of eight, and padded with zeros. A sum over rows is
+ * taken row after row for each column.
  */
-
-static float fold8(vec8f sums)
-{
-    return ((OBTREE_LANE(sums, 0) + OBTREE_LANE(sums, 4)) +
-            (OBTREE_LANE(sums, 2) + OBTREE_LANE(sums, 6))) +
-           ((OBTREE_LANE(sums, 1) + OBTREE_LANE(sums, 5)) +
-            (OBTREE_LANE(sums, 3) + OBTREE_LANE(sums, 7)));
-}
-
-/* Four such sums at a time, folded side by side. */
-static inline void fold_four(vec8f a, vec8f b, vec8f c, vec8f d, float *restrict out)
-{
-#ifdef OBTREE_SHUFFLE4
-    vec4f halves[8], ab, cd;
-    memcpy(halves, &a, sizeof(a));
-    memcpy(halves + 2, &b, sizeof(b));
-    memcpy(halves + 4, &c, sizeof(c));
-    memcpy(halves + 6, &d, sizeof(d));
-    for (int k = 0; k < 8; k += 2) {
-        halves[k] = halves[k] + halves[k + 1];
-    }
-    ab = OBTREE_SHUFFLE4(halves[0], halves[2], 0, 4, 1, 5) +
-         OBTREE_SHUFFLE4(halves[0], halves[2], 2, 6, 3, 7);
-    cd = OBTREE_SHUFFLE4(halves[4], halves[6], 0, 4, 1, 5) +
-         OBTREE_SHUFFLE4(halves[4], halves[6], 2, 6, 3, 7);
-    ab = OBTREE_SHUFFLE4(ab, cd, 0, 1, 4, 5) + OBTREE_SHUFFLE4(ab, cd, 2, 3, 6, 7);
-    OBTREE_STORE(out, ab);
-#else
-    out[0] = fold8(a);
-    out[1] = fold8(b);
-    out[2] = fold8(c);
-    out[3] = fold8(d);
-#endif
-}
 
 static void dot_rows(const float *restrict x, ptrdiff_t stride, ptrdiff_t n,
                      const float *restrict w, float *restrict out)
 {
-    const vec8f zero = {0};
     ptrdiff_t p = 0;
-    /* Four rows at a time, since each sum has to wait for itself. */
     for (; p + 4 <= n; p += 4) {
         const float *row = x + p * stride;
-        vec8f a = zero, b = zero, c = zero, d = zero, weight, cells;
-        for (ptrdiff_t k = 0; k < stride; k += 8) {
-            OBTREE_LOAD(weight, w + k);
-            OBTREE_LOAD(cells, row + k);
-            OBTREE_ADD_PRODUCT8(a, cells, weight);
-            OBTREE_LOAD(cells, row + stride + k);
-            OBTREE_ADD_PRODUCT8(b, cells, weight);
-            OBTREE_LOAD(cells, row + 2 * stride + k);
-            OBTREE_ADD_PRODUCT8(c, cells, weight);
-            OBTREE_LOAD(cells, row + 3 * stride + k);
-            OBTREE_ADD_PRODUCT8(d, cells, weight);
-        }
-        fold_four(a, b, c, d, out + p);
+        dot_four(row, row + stride, row + 2 * stride, row + 3 * stride, w, stride, out + p);
     }
     for (; p < n; ++p) {
-        vec8f a = zero, weight, cells;
-        for (ptrdiff_t k = 0; k < stride; k += 8) {
-            OBTREE_LOAD(weight, w + k);
-            OBTREE_LOAD(cells, x + p * stride + k);
-            OBTREE_ADD_PRODUCT8(a, cells, weight);
-        }
-        out[p] = fold8(a);
+        out[p] = dot_one(x + p * stride, w, stride);
     }
 }
 
@@ -109,28 +54,8 @@ static void dot_entries(const int64_t *restrict start, const int32_t *restrict c
 static void add_rows(const float *restrict x, ptrdiff_t stride, const int32_t *restrict at,
                      const float *restrict factor, ptrdiff_t n, float *restrict out)
 {
-    ptrdiff_t k = 0;
-    vec8f a, b, c, d, f, cells;
-    for (; k + 32 <= stride; k += 32) {
-        memset(&a, 0, sizeof(a));
-        b = c = d = a;
-        for (ptrdiff_t i = 0; i < n; ++i) {
-            const float *row = x + at[i] * stride + k;
-            OBTREE_SET8(f, factor[i]);
-            OBTREE_LOAD(cells, row);
-            OBTREE_ADD_PRODUCT8(a, cells, f);
-            OBTREE_LOAD(cells, row + 8);
-            OBTREE_ADD_PRODUCT8(b, cells, f);
-            OBTREE_LOAD(cells, row + 16);
-            OBTREE_ADD_PRODUCT8(c, cells, f);
-            OBTREE_LOAD(cells, row + 24);
-            OBTREE_ADD_PRODUCT8(d, cells, f);
-        }
-        OBTREE_STORE(out + k, a);
-        OBTREE_STORE(out + k + 8, b);
-        OBTREE_STORE(out + k + 16, c);
-        OBTREE_STORE(out + k + 24, d);
-    }
+    ptrdiff_t k = add_scaled_floats(x, stride, at, factor, n, out);
+    vec8f a, f, cells;
     for (; k < stride; k += 8) {
         memset(&a, 0, sizeof(a));
         for (ptrdiff_t i = 0; i < n; ++i) {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "vectors.h"
+#include "dots.h"
 
 #include "column.h"
 #include "bins.h"
