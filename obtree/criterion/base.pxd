@@ -19,7 +19,7 @@ from obtree.core.memory cimport Workspace
 from obtree.core.types cimport idx_t, row_t, w_t, y_t
 from obtree.data.dataset cimport DataView
 from obtree.data.fit cimport FitView
-from obtree.data.read cimport RankColumn
+from obtree.data.read cimport RankColumn, rank_key
 from obtree.data.targets cimport TargetView
 
 
@@ -138,6 +138,25 @@ cdef inline double find_largest(const y_t* y, idx_t n_outputs, idx_t output, con
     for p in range(n):
         largest = max(largest, fabs(y[rows[p] * n_outputs + output]))
     return largest
+
+
+cdef inline const uint32_t* count_rows(const RankColumn* column, idx_t n, const ScanLimits* limits,
+                                       uint32_t* bin_rows) noexcept nogil:
+    """Rows in each bin, counted in `bin_rows`, which is zero; NULL when nobody asks for them."""
+    cdef idx_t p
+    if limits.min_samples_leaf <= 1:
+        return NULL
+    for p in range(n):
+        bin_rows[rank_key(column, p)] += 1
+    return bin_rows
+
+
+cdef inline void skip_words(const uint64_t** words, idx_t* n_words, idx_t* n_left,
+                            idx_t n_below) noexcept nogil:
+    """Go on behind the first n_below words, whose rows are now on the left."""
+    words[0] += n_below
+    n_words[0] -= n_below
+    n_left[0] += n_below
 
 
 cdef inline bint is_allowed(const ScanLimits* limits, idx_t n_left, idx_t n_right,

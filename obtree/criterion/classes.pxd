@@ -3,7 +3,7 @@
 from libc.stdint cimport int32_t, uint32_t
 
 from obtree.core.types cimport idx_t, row_t, w_t
-from obtree.criterion.base cimport Criterion, FlipBase, RankColumn, ScanLimits
+from obtree.criterion.base cimport Criterion, FlipBase, RankColumn
 from obtree.criterion.class_sums cimport ClassNode
 
 
@@ -44,6 +44,4 @@ cdef class ClassCriterion(Criterion):
     cdef double impurity_of(self, const w_t* counts, w_t weight) noexcept nogil
     cdef double perfect_score(self) noexcept nogil
     cdef void fill_bins(self, const RankColumn* column, idx_t n) noexcept nogil
-    cdef const uint32_t* count_rows(self, const RankColumn* column, idx_t n,
-                                    const ScanLimits* limits) noexcept nogil
     cdef void clear_bins(self, idx_t n_bins) noexcept nogil

@@ -12,7 +12,7 @@ from libc.string cimport memset
 from obtree.core.dispatch cimport kernels
 from obtree.core.memory cimport Workspace
 from obtree.core.types cimport idx_t, row_t, w_t
-from obtree.criterion.base cimport Criterion, FlipBase, NodeStats, RankColumn, ScanLimits
+from obtree.criterion.base cimport Criterion, FlipBase, NodeStats, RankColumn
 from obtree.criterion.class_sums cimport ClassNode, row_slot, row_weight
 from obtree.criterion.sweep cimport PACKED_CLASS_BITS
 from obtree.data.dataset cimport DataView
@@ -292,16 +292,6 @@ cdef class ClassCriterion(Criterion):
             for k in range(node.n_outputs):
                 self.bins[rank_key(column, p) * node.n_padded
                           + node.slot[p * node.n_outputs + k]] += node.w[p]
-
-    cdef const uint32_t* count_rows(self, const RankColumn* column, idx_t n,
-                                    const ScanLimits* limits) noexcept nogil:
-        """Rows in each bin; NULL when leaves of one row are allowed."""
-        cdef idx_t p
-        if limits.min_samples_leaf <= 1:
-            return NULL
-        for p in range(n):
-            self.bin_rows[rank_key(column, p)] += 1
-        return self.bin_rows
 
     cdef void clear_bins(self, idx_t n_bins) noexcept nogil:
         memset(self.bins, 0, n_bins * self.node.n_padded * sizeof(w_t))

@@ -10,7 +10,7 @@ from libc.stdint cimport uint32_t, uint64_t
 from obtree.core.dispatch cimport kernels
 from obtree.core.memory cimport Workspace
 from obtree.core.types cimport idx_t, row_t, w_t
-from obtree.criterion.base cimport Cut, RankColumn, ScanLimits
+from obtree.criterion.base cimport Cut, RankColumn, ScanLimits, count_rows
 from obtree.criterion.class_sums cimport EntropySums
 from obtree.criterion.sweep cimport sweep_bins, sweep_flips, sweep_words
 from obtree.data.dataset cimport DataView
@@ -135,7 +135,7 @@ cdef class Entropy(ClassCriterion):
                 &best.score, &best.low_key, &best.high_key,
             )
         self.fill_bins(column, n)
-        n_found = sweep_bins(&sums, &self.node, self.bins, self.count_rows(column, n, limits),
-                             n, n_bins, limits, best)
+        n_found = sweep_bins(&sums, &self.node, self.bins,
+                             count_rows(column, n, limits, self.bin_rows), n, n_bins, limits, best)
         self.clear_bins(n_bins)
         return n_found

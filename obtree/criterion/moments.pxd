@@ -3,8 +3,15 @@
 from libc.stdint cimport uint32_t
 
 from obtree.core.types cimport idx_t, w_t, y_t
-from obtree.criterion.base cimport Criterion, FlipBase, RankColumn, ScanLimits
+from obtree.criterion.base cimport Criterion, FlipBase, RankColumn
 from obtree.criterion.moments_sweep cimport MomentNode
+
+
+cdef enum MomentScore:
+    # What a cut is worth, see moments_sweep.pxd.
+    SQUARED = 0
+    FRIEDMAN = 1
+    POISSON = 2
 
 
 cdef class MomentCriterion(Criterion):
@@ -14,6 +21,7 @@ cdef class MomentCriterion(Criterion):
     cdef double* bins                 # (n_bins * (1 + n_outputs)) sums, zero between calls
     cdef uint32_t* bin_rows           # (n_bins) rows, zero between calls
     cdef idx_t max_bins
+    cdef MomentScore score
     cdef bint centred                 # whether sums are taken about the node's mean
 
     cdef void _centre_output(self, idx_t k, idx_t n) noexcept nogil
@@ -21,6 +29,4 @@ cdef class MomentCriterion(Criterion):
     cdef double sum_impurity(self, idx_t n) noexcept nogil
     cdef double perfect_score(self, double impurity) noexcept nogil
     cdef void fill_bins(self, const RankColumn* column, idx_t n) noexcept nogil
-    cdef const uint32_t* count_rows(self, const RankColumn* column, idx_t n,
-                                    const ScanLimits* limits) noexcept nogil
     cdef void clear_bins(self, idx_t n_bins) noexcept nogil

@@ -1,21 +1,24 @@
-"""Weighted sums of the targets: the part that squared error and its relatives share.
+"""Criteria of weighted sums of the targets: squared error and its relatives.
 
 Sums are taken about the node's mean, so that targets with a large offset lose no
 digits, and a node of equal targets has an impurity of exactly zero.
 """
 
-from libc.math cimport fabs
-from libc.stdint cimport uint32_t
+from libc.math cimport INFINITY, fabs, log
+from libc.stdint cimport uint32_t, uint64_t
 from libc.string cimport memset
 
 from obtree.core.dispatch cimport kernels
 from obtree.core.memory cimport Workspace
 from obtree.core.types cimport idx_t, rounding_share, row_t, w_t, y_t
 from obtree.criterion.base cimport (
-    Criterion, FlipBase, NodeStats, RankColumn, ScanLimits, find_largest,
+    Criterion, Cut, FlipBase, NodeStats, RankColumn, ScanLimits, count_rows, find_largest,
+)
+from obtree.criterion.moments_sweep cimport (
+    FriedmanScore, PoissonScore, SquaredScore, scan_moment_bins, scan_moment_flips,
+    scan_moment_words,
 )
 from obtree.data.dataset cimport DataView
-from obtree.data.read cimport rank_key
 from obtree.data.targets cimport TargetView
 
 cdef enum:
@@ -164,21 +167,105 @@ cdef class MomentCriterion(Criterion):
         kernels().fill_moments(column.codes, column.width, column.stride, column.rows, n,
                                column.low, self.node.records, 1 + self.n_outputs, self.bins)
 
-    cdef const uint32_t* count_rows(self, const RankColumn* column, idx_t n,
-                                    const ScanLimits* limits) noexcept nogil:
-        """Rows in each bin; NULL when leaves of one row are allowed."""
-        cdef idx_t p
-        if limits.min_samples_leaf <= 1:
-            return NULL
-        for p in range(n):
-            self.bin_rows[rank_key(column, p)] += 1
-        return self.bin_rows
-
     cdef void clear_bins(self, idx_t n_bins) noexcept nogil:
         memset(self.bins, 0, n_bins * (1 + self.n_outputs) * sizeof(double))
         memset(self.bin_rows, 0, n_bins * sizeof(uint32_t))
 
+    # ---- cuts: all three criteria go through them alike, and differ in what a cut is worth ----
 
-include "squared_error.pxi"
-include "friedman.pxi"
-include "poisson.pxi"
+    cdef int scan(self, const uint64_t* words, idx_t n, const ScanLimits* limits,
+                  Cut* best) except -1 nogil:
+        return self.scan_above(words, n, n, 0, 0, limits, best)
+
+    cdef int scan_above(self, const uint64_t* words, idx_t n_words, idx_t n, idx_t n_below,
+                        uint32_t rest_key, const ScanLimits* limits,
+                        Cut* best) except -1 nogil:
+        if self.score == SQUARED:
+            scan_moment_words(<SquaredScore*>NULL, &self.node, words, n_words, n, n_below,
+                              rest_key, limits, best)
+        elif self.score == FRIEDMAN:
+            scan_moment_words(<FriedmanScore*>NULL, &self.node, words, n_words, n, n_below,
+                              rest_key, limits, best)
+        else:
+            scan_moment_words(<PoissonScore*>NULL, &self.node, words, n_words, n, n_below,
+                              rest_key, limits, best)
+        return 0
+
+    cdef int scan_flips(self, const uint64_t* words, idx_t n, idx_t n_down,
+                        const ScanLimits* limits, Cut* best) except -1 nogil:
+        if self.score == SQUARED:
+            scan_moment_flips(<SquaredScore*>NULL, &self.node, &self.flips, words, n, n_down,
+                              limits, best)
+        elif self.score == FRIEDMAN:
+            scan_moment_flips(<FriedmanScore*>NULL, &self.node, &self.flips, words, n, n_down,
+                              limits, best)
+        else:
+            scan_moment_flips(<PoissonScore*>NULL, &self.node, &self.flips, words, n, n_down,
+                              limits, best)
+        return 0
+
+    cdef idx_t scan_bins(self, const RankColumn* column, idx_t n, idx_t n_bins,
+                         const ScanLimits* limits, Cut* best) except -1 nogil:
+        cdef const uint32_t* bin_rows = count_rows(column, n, limits, self.bin_rows)
+        cdef idx_t n_found
+        self.fill_bins(column, n)
+        if self.score == SQUARED:
+            n_found = scan_moment_bins(<SquaredScore*>NULL, &self.node, self.bins, bin_rows, n,
+                                       n_bins, limits, best)
+        elif self.score == FRIEDMAN:
+            n_found = scan_moment_bins(<FriedmanScore*>NULL, &self.node, self.bins, bin_rows, n,
+                                       n_bins, limits, best)
+        else:
+            n_found = scan_moment_bins(<PoissonScore*>NULL, &self.node, self.bins, bin_rows, n,
+                                       n_bins, limits, best)
+        self.clear_bins(n_bins)
+        return n_found
+
+
+cdef class SquaredError(MomentCriterion):
+    """Mean squared distance from the node's mean, averaged over the outputs."""
+
+
+cdef class FriedmanError(MomentCriterion):
+    """Squared error as impurity, the improvement of Friedman (2001, equation 35) for cuts.
+
+    With one output it ranks cuts as squared error does; with several it adds the outputs'
+    differences before squaring.
+    """
+
+    def __cinit__(self, *args):
+        self.score = FRIEDMAN
+
+    cdef double perfect_score(self, double impurity) noexcept nogil:
+        # Differences of several outputs may cancel.
+        return impurity / self.node.weight if self.n_outputs == 1 else INFINITY
+
+
+cdef class Poisson(MomentCriterion):
+    """Mean half Poisson deviance from the node's mean, for counts and frequencies.
+
+    Targets are not negative; a cut must leave a positive sum on both sides.
+    """
+
+    def __cinit__(self, *args):
+        self.centred = False
+        self.score = POISSON
+
+    cdef double sum_impurity(self, idx_t n) noexcept nogil:
+        """Sum over rows and outputs of w y log(y / mean)."""
+        cdef const double* record = self.node.records
+        cdef double total = 0.0
+        cdef idx_t _p, k
+        for _p in range(n):
+            for k in range(self.n_outputs):
+                if record[1 + k] > 0.0:
+                    total += record[1 + k] * log(record[1 + k] / (record[0] * self.node.mean[k]))
+            record += 1 + self.n_outputs
+        return total
+
+    cdef double find_negligible(self, double largest) noexcept nogil:
+        # Each logarithm is off by a few digits of the last place.
+        return rounding_share() * largest
+
+    cdef double perfect_score(self, double impurity) noexcept nogil:
+        return impurity

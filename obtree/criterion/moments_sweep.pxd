@@ -8,7 +8,7 @@ from libc.stdint cimport uint32_t, uint64_t
 
 from obtree.core.sort cimport word_key, word_position
 from obtree.core.types cimport idx_t, w_t
-from obtree.criterion.base cimport Cut, FlipBase, ScanLimits, is_allowed, keeps_order
+from obtree.criterion.base cimport Cut, FlipBase, ScanLimits, is_allowed, keeps_order, skip_words
 
 
 cdef struct MomentNode:
@@ -161,9 +161,7 @@ cdef inline void sweep_moments(const score_t* kind, const MomentNode* node, doub
     if n_left > 0:
         if n_below > 0:
             sweep_moments_below(kind, node, left, words, n_below, n, rest_key, limits, best)
-            words += n_below
-            n_words -= n_below
-            n_left += n_below
+            skip_words(&words, &n_words, &n_left, n_below)
         weight_left = move_rest_moments(node, left, words, n_words)
         if n_words == 0:
             return

@@ -9,7 +9,7 @@ from libc.stdint cimport uint32_t, uint64_t
 
 from obtree.core.memory cimport Workspace
 from obtree.core.types cimport idx_t, w_t
-from obtree.criterion.base cimport Cut, RankColumn, ScanLimits
+from obtree.criterion.base cimport Cut, RankColumn, ScanLimits, count_rows
 from obtree.criterion.class_sums cimport (
     MAX_MINORITY, SUM_MINORITY, SUM_OF_VARIANCES, TWOING, SlotMeasure, SlotSums,
 )
@@ -56,8 +56,8 @@ cdef class SlotCriterion(ClassCriterion):
         cdef idx_t n_found
         sums.measure = self.measure
         self.fill_bins(column, n)
-        n_found = sweep_bins(&sums, &self.node, self.bins, self.count_rows(column, n, limits),
-                             n, n_bins, limits, best)
+        n_found = sweep_bins(&sums, &self.node, self.bins,
+                             count_rows(column, n, limits, self.bin_rows), n, n_bins, limits, best)
         self.clear_bins(n_bins)
         return n_found
 

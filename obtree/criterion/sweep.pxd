@@ -6,7 +6,7 @@ from libc.stdint cimport uint32_t, uint64_t
 
 from obtree.core.sort cimport word_key, word_position
 from obtree.core.types cimport idx_t, w_t
-from obtree.criterion.base cimport Cut, FlipBase, ScanLimits, is_allowed, keeps_order
+from obtree.criterion.base cimport Cut, FlipBase, ScanLimits, is_allowed, keeps_order, skip_words
 from obtree.criterion.class_sums cimport (
     ClassNode,
     beats,
@@ -91,9 +91,7 @@ cdef inline void sweep_words(sums_t* sums, const ClassNode* node, const uint64_t
     if n_left > 0:
         if n_below > 0:
             sweep_below(sums, node, words, n_below, n, rest_key, limits, best)
-            words += n_below
-            n_words -= n_below
-            n_left += n_below
+            skip_words(&words, &n_words, &n_left, n_below)
         weight_left = move_rest_left(sums, node, words, n_words)
         if n_words == 0:
             return
