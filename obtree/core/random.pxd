@@ -110,28 +110,27 @@ cdef inline double normal(RandState* rng) noexcept nogil:
             return u * sqrt(-2.0 * log(s) / s)
 
 
+cdef inline void swap_items(item_t* items, idx_t p, idx_t q) noexcept nogil:
+    cdef item_t item = items[p]
+    items[p] = items[q]
+    items[q] = item
+
+
 cdef inline void shuffle(item_t* items, idx_t n, RandState* rng) noexcept nogil:
     """Put n items in random order (Fisher and Yates)."""
-    cdef idx_t p, q
-    cdef item_t item
+    cdef idx_t p
     for p in range(n - 1, 0, -1):
-        q = bounded(rng, p + 1)
-        item = items[p]
-        items[p] = items[q]
-        items[q] = item
+        swap_items(items, p, bounded(rng, p + 1))
 
 
 cdef inline void shuffle_pairs(item_t* items, double* values, idx_t n,
                                RandState* rng) noexcept nogil:
     """The same for items that each have a value."""
     cdef idx_t p, q
-    cdef item_t item
     cdef double value
     for p in range(n - 1, 0, -1):
         q = bounded(rng, p + 1)
-        item = items[p]
-        items[p] = items[q]
-        items[q] = item
+        swap_items(items, p, q)
         value = values[p]
         values[p] = values[q]
         values[q] = value
@@ -140,11 +139,8 @@ cdef inline void shuffle_pairs(item_t* items, double* values, idx_t n,
 cdef inline item_t draw_next(item_t* items, idx_t n_drawn, idx_t n,
                              RandState* rng) noexcept nogil:
     """Draw without replacement: items[n_drawn] becomes one of those from there on, n > n_drawn."""
-    cdef idx_t k = n_drawn + bounded(rng, n - n_drawn)
-    cdef item_t item = items[k]
-    items[k] = items[n_drawn]
-    items[n_drawn] = item
-    return item
+    swap_items(items, n_drawn, n_drawn + bounded(rng, n - n_drawn))
+    return items[n_drawn]
 
 
 cdef inline bint draw_in_order(idx_t n_wanted, idx_t n_left, RandState* rng) noexcept nogil:

@@ -3,6 +3,7 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 
 from obtree.core.memory cimport Workspace
+from obtree.core.random cimport swap_items
 from obtree.core.types cimport idx_t, row_t, w_t
 from obtree.data.dataset cimport DataView
 from obtree.data.hyperplane cimport Hyperplane, goes_left
@@ -44,20 +45,14 @@ cdef inline idx_t swap_left(const Hyperplane* plane, double* projection, row_t* 
     rows, place : IN OUT (n,), moved together
     """
     cdef idx_t low = 0, high = n
-    cdef row_t row
-    cdef int32_t at
     # rows[:low] go left, rows[high:] go right
     while low < high:
         if goes_left(plane, projection[low]):
             low += 1
             continue
         high -= 1
-        row = rows[low]
-        rows[low] = rows[high]
-        rows[high] = row
-        at = place[low]
-        place[low] = place[high]
-        place[high] = at
+        swap_items(rows, low, high)
+        swap_items(place, low, high)
         projection[low] = projection[high]
     return low
 
