@@ -5,6 +5,15 @@
 # copies. The draws come from a stream of their own, derived from the tree's seed: the
 # out-of-bag rows of a tree can be found again from its seed.
 
+import numpy as np
+
+from libc.stdint cimport int32_t, uint64_t
+from libc.string cimport memcpy, memset
+
+from obtree.core.memory cimport Workspace
+from obtree.core.random cimport RandState, bounded, seed_state
+from obtree.core.types cimport idx_t, w_t
+
 cdef enum:
     BOOTSTRAP_STREAM = 1              # the tree itself draws from stream 0
 

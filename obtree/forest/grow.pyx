@@ -7,24 +7,22 @@ alone; which worker grew it, and when, changes nothing.
 import numpy as np
 
 from libc.math cimport log2
-from libc.stdint cimport int32_t, uint32_t, uint64_t
-from libc.string cimport memcpy, memset
+from libc.stdint cimport uint32_t
 
 from obtree.builder.base cimport TreeBuilder
 from obtree.builder.order import BestFirstBuilder, DepthFirstBuilder
 from obtree.core.memory cimport Workspace
-from obtree.core.random cimport RandState, bounded, seed_state
+from obtree.core.random cimport RandState, seed_state
 from obtree.core.team cimport REGION_WORK, choose_threads
+from obtree.core.threads import call_detached
 from obtree.core.types cimport idx_t, w_t
 from obtree.criterion.base cimport Criterion
 from obtree.data.dataset cimport Dataset
 from obtree.data.fit cimport FitView, lend_fit
 from obtree.data.targets cimport CLASS_TARGETS, Targets
 from obtree.forest.job cimport Job, Worker
-from obtree.splitter.base cimport Splitter
-
-from obtree.core.threads import call_detached
 from obtree.forest.progress import Watch
+from obtree.splitter.base cimport Splitter
 from obtree.tree.tree import Tree
 
 cdef enum:

@@ -7,6 +7,7 @@
 
 from libc.stdint cimport int32_t, int64_t
 
+from obtree.core.parametrised cimport Parametrised
 from obtree.core.types cimport idx_t, w_t
 
 
@@ -25,7 +26,7 @@ cdef class LeafProblem:
     cdef object _kept                 # owners of the pointers
 
 
-cdef class LeafFitter:
+cdef class LeafFitter(Parametrised):
     cdef LeafProblem problem
     # (n_rows) what each row weighs in the tree at hand: 0 for one that is not in its bag.
     cdef const w_t* weight

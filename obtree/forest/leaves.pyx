@@ -11,25 +11,18 @@ The fitters of this package, a file each, are included below.
 import numpy as np
 from scipy.sparse import issparse
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
-from libc.string cimport memcpy, memset
+from libc.stdint cimport int32_t, int64_t, uint32_t
 
-from obtree.core.dispatch cimport OBTREE_FLOAT_ROWS
-from obtree.core.memory cimport Workspace, free_block, grow_block
+from obtree.core.memory cimport Workspace
 from obtree.core.team cimport REGION_WORK, choose_threads
-from obtree.core.types cimport X_t, idx_t, w_t
+from obtree.core.threads import call_detached
+from obtree.core.types cimport idx_t, w_t
+from obtree.data.scale import find_weight_unit
 from obtree.forest.grow cimport Bag
 from obtree.forest.job cimport Job, Worker
-from obtree.linear.leaf_solver cimport LeafSolver
-from obtree.tree.rows cimport RowView, Rows, clear_block, load_block, open_rows, prepare_block
-
-from obtree.core.names import show
-from obtree.core.params import Number, check_param
-from obtree.core.threads import call_detached
-from obtree.data.scale import find_weight_unit
 from obtree.forest.progress import Watch
 from obtree.tree.leaf_models import ConstantLeaf, LinearLeaf
-from obtree.tree.path import find_parents
+from obtree.tree.rows cimport Rows, open_rows
 from obtree.tree.tree import Tree, list_arrays
 
 cdef enum:
@@ -74,7 +67,7 @@ cdef class LeafProblem:
         self._kept = (y, sample_weight)
 
 
-cdef class LeafFitter:
+cdef class LeafFitter(Parametrised):
     """Fits the leaves of grown trees; base class.
 
     A fitter holds parameters only, and every worker thread works on a clone of it. Subclass it in
@@ -85,32 +78,6 @@ cdef class LeafFitter:
 
     #: The `obtree.tree.leaf_models.LeafModel` that predicts with what is fitted.
     kind = None
-    #: Names of the parameters.
-    parameter_names = ()
-
-    def get_params(self, deep=True):
-        """Parameters of the fitter, by name; `deep` is ignored."""
-        return {name: getattr(self, name) for name in self.parameter_names}
-
-    def clone(self):
-        """A new fitter with the same parameters."""
-        return type(self)(**self.get_params())
-
-    def __sklearn_clone__(self):
-        return self.clone()
-
-    def __reduce__(self):
-        return _rebuild, (type(self), self.get_params())
-
-    def __repr__(self):
-        params = ", ".join(f"{name}={show(value)}" for name, value in self.get_params().items())
-        return f"{type(self).__name__}({params})"
-
-    def __eq__(self, other):
-        return type(self) is type(other) and self.get_params() == other.get_params()
-
-    def __hash__(self):
-        return hash((type(self), repr(self)))
 
     def check_criterion(self, criterion):
         """Raise ValueError when trees of that criterion cannot have such leaves."""
@@ -136,10 +103,6 @@ cdef class LeafFitter:
     cdef object collect(self):
         """The arrays of the tree's leaves by name; None when all stay constant."""
         raise NotImplementedError(f"{type(self).__name__} must implement collect")
-
-
-def _rebuild(cls, params):
-    return cls(**params)
 
 
 include "linear_leaves.pxi"

@@ -3,6 +3,21 @@
 # Of each leaf that is worth it: ridge regression, or logistic regression, on the features of its
 # rows (linear/leaf_solver.pyx).
 
+import numpy as np
+
+from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.string cimport memcpy, memset
+
+from obtree.core.dispatch cimport OBTREE_FLOAT_ROWS
+from obtree.core.memory cimport Workspace, free_block, grow_block
+from obtree.core.names import show
+from obtree.core.params import Number, check_param
+from obtree.core.types cimport X_t, idx_t, w_t
+from obtree.linear.leaf_solver cimport LeafSolver
+from obtree.tree.leaf_models import LinearLeaf
+from obtree.tree.path import find_parents
+from obtree.tree.rows cimport RowView, Rows, clear_block, load_block, prepare_block
+
 cdef enum:
     # Models of wider data use the features that the splits above the leaf test, those next to
     # the leaf first.

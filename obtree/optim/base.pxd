@@ -9,6 +9,7 @@
 
 from libc.stdint cimport int32_t, uint8_t, uint32_t
 
+from obtree.core.parametrised cimport Parametrised
 from obtree.core.types cimport X_t, idx_t, w_t, y_t
 from obtree.data.dataset cimport DataView, Dataset
 from obtree.data.targets cimport Targets
@@ -37,7 +38,7 @@ cdef class Problem:
     cdef Targets _targets
 
 
-cdef class Optimiser:
+cdef class Optimiser(Parametrised):
     cdef Problem problem
     cdef const volatile int* stop     # non-zero when the user interrupts: return soon
     cdef object prepared              # what `prepare` returned, shared by all workers

@@ -78,20 +78,13 @@ cdef class Problem:
         self.view = self._rows.view
 
 
-cdef class Optimiser:
+cdef class Optimiser(Parametrised):
     """Makes a tree better as a whole.
 
     An optimiser holds parameters only. Every worker thread works on a clone of it. The
     parameters are the keyword arguments of ``__init__``, listed in ``parameter_names``;
     each is readable as an attribute of the same name.
     """
-
-    #: Names of the parameters.
-    parameter_names = ()
-
-    def clone(self):
-        """A new optimiser with the same parameters."""
-        return type(self)(**{name: getattr(self, name) for name in self.parameter_names})
 
     cdef object prepare(self, Problem problem):
         """What is to be computed once for all workers; None when there is nothing."""

@@ -15,6 +15,7 @@
 from libc.stdint cimport int8_t, int64_t
 
 from obtree.core.memory cimport Workspace
+from obtree.core.parametrised cimport Parametrised
 from obtree.core.random cimport RandState
 from obtree.core.types cimport feature_t, idx_t, row_t, w_t
 from obtree.criterion.base cimport Criterion, ScanLimits
@@ -64,7 +65,7 @@ cdef struct SplitResult:
     int64_t inherited         # OUT: handed to both children as NodeTask.inherited
 
 
-cdef class Splitter:
+cdef class Splitter(Parametrised):
     cdef const DataView* view
     cdef const TargetView* targets
     cdef Criterion criterion

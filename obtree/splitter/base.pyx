@@ -1,12 +1,9 @@
 """Base class of all splitters.
 
 Subclass it in Cython, write `node_split` (`bind` when scratch is needed, `prepare` when something
-is to be found out about the whole data), and pass
-an object of the new class as ``splitter=``. ``base.pxd`` has the contract.
+is to be found out about the whole data), and pass an object of the new class as ``splitter=``.
+``base.pxd`` has the contract.
 """
-
-import inspect
-from types import WrapperDescriptorType
 
 from libc.stdint cimport int64_t
 from libc.string cimport memset
@@ -18,12 +15,10 @@ from obtree.data.dataset cimport DataView
 from obtree.data.fit cimport FitView
 from obtree.data.targets cimport TargetView
 
-from obtree.core.names import expect_name, show
-
 ABI_VERSION = _ABI_VERSION
 
 
-cdef class Splitter:
+cdef class Splitter(Parametrised):
     """Proposes a hyperplane for each node of a tree.
 
     A splitter object holds parameters only. Every worker thread works on a clone of
@@ -45,9 +40,6 @@ cdef class Splitter:
     3
     """
 
-    #: Names of the parameters of a compiled class.
-    parameter_names = ()
-
     #: Whether the splitter can honour ``monotonic_cst``.
     supports_monotonic = False
     #: Whether ranks are read for all rows of a node in order, and for no others. They are
@@ -64,70 +56,6 @@ cdef class Splitter:
     #: Names of what the splitter counts while a tree grows, in `counters`; the estimator
     #: shows the sums over its trees as ``splitter_stats_``.
     counter_names = ()
-
-    @classmethod
-    def _parameter_names(cls):
-        if isinstance(cls.__init__, WrapperDescriptorType):    # compiled
-            return sorted(cls.parameter_names)
-        signature = inspect.signature(cls.__init__)
-        return sorted(
-            name for name, parameter in signature.parameters.items()
-            if name != "self" and parameter.kind in (parameter.KEYWORD_ONLY,
-                                                     parameter.POSITIONAL_OR_KEYWORD)
-        )
-
-    def get_params(self, deep=True):
-        """Parameters of the splitter, as scikit-learn's estimators give theirs.
-
-        Parameters
-        ----------
-        deep : bool, default=True
-            Ignored; a splitter holds no other estimators.
-
-        Returns
-        -------
-        dict
-        """
-        return {name: getattr(self, name) for name in self._parameter_names()}
-
-    def set_params(self, **params):
-        """Change parameters; all are checked again.
-
-        Returns
-        -------
-        Splitter
-            The object itself.
-        """
-        unknown = sorted(set(params) - set(self._parameter_names()))
-        if unknown:
-            raise ValueError(
-                f"{type(self).__name__} has no parameter {show(unknown[0])}; "
-                f"{expect_name(unknown[0], self._parameter_names())}"
-            )
-        self.__init__(**{**self.get_params(), **params})
-        return self
-
-    def clone(self):
-        """A new splitter with the same parameters."""
-        return type(self)(**self.get_params())
-
-    def __sklearn_clone__(self):
-        return self.clone()
-
-    def __reduce__(self):
-        return _rebuild, (type(self), self.get_params())
-
-    def __repr__(self):
-        params = ", ".join(
-            f"{name}={show(value, limit=None)}" for name, value in self.get_params().items()
-        )
-        return f"{type(self).__name__}({params})"
-
-    def __eq__(self, other):
-        return type(self) is type(other) and self.get_params() == other.get_params()
-
-    def __hash__(self):
-        return hash((type(self), repr(self)))
 
     cdef object prepare(self, const FitView* fit):
         """What is to be computed once for all workers; None when there is nothing."""
@@ -151,7 +79,3 @@ cdef class Splitter:
     cdef int node_split(self, const NodeTask* task, SplitResult* out) except -1 nogil:
         with gil:
             raise NotImplementedError(f"{type(self).__name__} must implement node_split")
-
-
-def _rebuild(cls, params):
-    return cls(**params)

@@ -14,6 +14,20 @@
 #
 # A leaf that is pure keeps its class in its own slot; only other leaves have a vector.
 
+import numpy as np
+
+from libc.math cimport INFINITY, nextafterf
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
+from libc.string cimport memcpy
+
+from obtree.core.dispatch cimport NarrowNode, PlaneNode, PlaneTerms, Term, WideNode, obtree_make_key
+from obtree.core.team cimport check_signals
+from obtree.core.types cimport idx_t
+from obtree.tree.leaf_models cimport LeafModel
+from obtree.tree.leaf_models import check_leaf_shapes
+from obtree.tree.pack cimport NUMBER_BITS
+from obtree.tree.terms import PADDING, TERM, is_general, lay_terms
+
 cdef enum:
     FAMILY = 7                    # pairs kept together: three generations, two cache lines
     FLAG_BITS = 3                 # below the feature in NarrowNode.packed, see traverse.h

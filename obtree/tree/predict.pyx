@@ -8,52 +8,27 @@ a few, take a path of their own that keeps several trees in flight instead of se
 
 import numpy as np
 
-cimport numpy as cnp
-from libc.math cimport INFINITY, log2, nextafterf
-from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
-from libc.string cimport memcpy, memset
+from libc.math cimport INFINITY, log2
+from libc.stdint cimport int32_t, int64_t, uint32_t
+from libc.string cimport memset
 
-from obtree.core.dispatch cimport (
-    OBTREE_KEY_ROWS,
-    NarrowNode,
-    PlaneNode,
-    PlaneTerms,
-    Term,
-    WideNode,
-    kernels,
-    obtree_make_key,
-)
-from obtree.core.team cimport check_signals, choose_threads, run_items, should_stop
+cimport numpy as cnp
+
+from obtree.core.dispatch cimport OBTREE_KEY_ROWS, kernels
+from obtree.core.params import Integer, check_param, refuse_param
+from obtree.core.team cimport choose_threads, run_items, should_stop
 from obtree.core.types cimport X_t, idx_t
-from obtree.tree.leaf_models cimport LeafModel
-from obtree.tree.pack cimport NUMBER_BITS, PackedView
+from obtree.data.offset import have_same_offset
+from obtree.tree.pack cimport PackedView
+from obtree.tree.path import trace_paths
 from obtree.tree.reduce cimport (
-    ADD_VALUES,
-    ADD_VOTES,
-    MODEL_ROWS,
-    NAME_LEAVES,
-    Task,
-    finish_rows,
-    reduce_models,
-    reduce_tree,
+    ADD_VALUES, ADD_VOTES, MODEL_ROWS, NAME_LEAVES, Task, finish_rows, reduce_models, reduce_tree,
+)
+from obtree.tree.rows cimport (
+    LANES, RowView, Rows, clear_block, load_block, open_rows, prepare_block,
 )
 from obtree.tree.settle cimport drop_settled, looks_now
-from obtree.tree.rows cimport (
-    LANES,
-    RowView,
-    Rows,
-    clear_block,
-    load_block,
-    open_rows,
-    prepare_block,
-)
 from obtree.tree.walk cimport choose_block_rows, get_layout, walk_narrow, walk_planes
-
-from obtree.core.params import Integer, check_param, refuse_param
-from obtree.data.offset import have_same_offset
-from obtree.tree.leaf_models import check_leaf_shapes
-from obtree.tree.path import trace_paths
-from obtree.tree.terms import PADDING, TERM, is_general, lay_terms
 
 cnp.import_array()
 

@@ -17,6 +17,7 @@ PUBLIC_PXD = [
     "obtree/core/__init__.pxd",
     "obtree/core/abi.pxd",
     "obtree/core/memory.pxd",
+    "obtree/core/parametrised.pxd",
     "obtree/core/random.pxd",
     "obtree/core/sort.pxd",
     "obtree/core/types.pxd",
