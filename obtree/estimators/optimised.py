@@ -2,9 +2,9 @@
 
 ``fit`` runs through the steps of the greedy estimators, with two more in between: plan,
 grow what to start from, set rows aside for early stopping if that is wanted, optimise
-(compiled, trees in parallel), store. A subclass names its parameters and makes an optimiser
-and a starter of them: the starter is an unfitted greedy estimator, whose plan checks the
-data and grows the trees to start from.
+(compiled, trees in parallel), store. A subclass names its parameters and its optimiser, which
+is made of those it knows; others make the starter: an unfitted greedy tree, whose plan checks
+the data and grows the trees to start from.
 """
 
 import dataclasses
