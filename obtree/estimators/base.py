@@ -202,10 +202,6 @@ class BaseModel(MultiOutputMixin, BaseEstimator):
     _tree_attribute = "tree_"
     _predictor_kind = Predictor
 
-    def _store_params(self, given):
-        """Store the ``locals()`` of a constructor: each parameter as it was given, unchecked."""
-        vars(self).update((name, value) for name, value in given.items() if name != "self")
-
     def set_params(self, **params):
         """Set parameters; ``<splitter>__<name>`` reaches those of the splitter.
 

@@ -153,7 +153,26 @@ class DisjunctiveTreeClassifier(BaseDisjunctive, BaseOptimisedTree):
         random_state=None,
         verbose=0,
     ):
-        self._store_params(locals())
+        self.init = init
+        self.criterion = criterion
+        self.max_depth = max_depth
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
+        self.max_features = max_features
+        self.n_epochs = n_epochs
+        self.learning_rate = learning_rate
+        self.batch_size = batch_size
+        self.steepness = steepness
+        self.max_steepness = max_steepness
+        self.shared_weights = shared_weights
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.tol = tol
+        self.class_weight = class_weight
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
 
 
 class DisjunctiveForestClassifier(BaseDisjunctive, BaseOptimisedForest):
@@ -288,4 +307,27 @@ class DisjunctiveForestClassifier(BaseDisjunctive, BaseOptimisedForest):
         random_state=None,
         verbose=0,
     ):
-        self._store_params(locals())
+        self.n_estimators = n_estimators
+        self.init = init
+        self.criterion = criterion
+        self.max_depth = max_depth
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
+        self.max_features = max_features
+        self.bootstrap = bootstrap
+        self.max_samples = max_samples
+        self.n_epochs = n_epochs
+        self.learning_rate = learning_rate
+        self.batch_size = batch_size
+        self.steepness = steepness
+        self.max_steepness = max_steepness
+        self.shared_weights = shared_weights
+        self.combine = combine
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.tol = tol
+        self.class_weight = class_weight
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose

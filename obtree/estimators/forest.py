@@ -147,7 +147,31 @@ class ObliqueForestClassifier(ClassificationTask, BaseObliqueForest):
         leaf="constant",
         leaf_l2=1.0,
     ):
-        self._store_params(locals())
+        self.n_estimators = n_estimators
+        self.splitter = splitter
+        self.criterion = criterion
+        self.max_depth = max_depth
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
+        self.max_features = max_features
+        self.max_leaf_nodes = max_leaf_nodes
+        self.min_impurity_decrease = min_impurity_decrease
+        self.bootstrap = bootstrap
+        self.oob_score = oob_score
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+        self.warm_start = warm_start
+        self.class_weight = class_weight
+        self.ccp_alpha = ccp_alpha
+        self.max_samples = max_samples
+        self.monotonic_cst = monotonic_cst
+        self.combine = combine
+        self.rotation = rotation
+        self.rotation_size = rotation_size
+        self.leaf = leaf
+        self.leaf_l2 = leaf_l2
 
     def _balances_subsample(self):
         """Tell whether classes are balanced in each bootstrap."""
@@ -301,7 +325,30 @@ class ObliqueForestRegressor(RegressionTask, BaseObliqueForest):
         leaf="constant",
         leaf_l2=1.0,
     ):
-        self._store_params(locals())
+        self.n_estimators = n_estimators
+        self.splitter = splitter
+        self.criterion = criterion
+        self.max_depth = max_depth
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
+        self.max_features = max_features
+        self.max_leaf_nodes = max_leaf_nodes
+        self.min_impurity_decrease = min_impurity_decrease
+        self.bootstrap = bootstrap
+        self.oob_score = oob_score
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+        self.warm_start = warm_start
+        self.ccp_alpha = ccp_alpha
+        self.max_samples = max_samples
+        self.monotonic_cst = monotonic_cst
+        self.combine = combine
+        self.rotation = rotation
+        self.rotation_size = rotation_size
+        self.leaf = leaf
+        self.leaf_l2 = leaf_l2
 
     def _shape_out_of_bag(self, values):
         """Return the shape of `predict`."""

@@ -128,7 +128,27 @@ class NonGreedyTreeClassifier(ClassificationTask, BaseOptimisedTree):
         verbose=0,
         random_state=None,
     ):
-        self._store_params(locals())
+        self.init = init
+        self.criterion = criterion
+        self.max_depth = max_depth
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
+        self.max_features = max_features
+        self.inference = inference
+        self.stable = stable
+        self.nu = nu
+        self.learning_rate = learning_rate
+        self.momentum = momentum
+        self.n_epochs = n_epochs
+        self.batch_size = batch_size
+        self.prune_inactive = prune_inactive
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.class_weight = class_weight
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.random_state = random_state
 
 
 class NonGreedyTreeRegressor(RegressionTask, BaseOptimisedTree):
@@ -247,4 +267,23 @@ class NonGreedyTreeRegressor(RegressionTask, BaseOptimisedTree):
         verbose=0,
         random_state=None,
     ):
-        self._store_params(locals())
+        self.init = init
+        self.criterion = criterion
+        self.max_depth = max_depth
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
+        self.max_features = max_features
+        self.inference = inference
+        self.stable = stable
+        self.nu = nu
+        self.learning_rate = learning_rate
+        self.momentum = momentum
+        self.n_epochs = n_epochs
+        self.batch_size = batch_size
+        self.prune_inactive = prune_inactive
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.random_state = random_state

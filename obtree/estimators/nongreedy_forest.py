@@ -140,7 +140,30 @@ class NonGreedyForestClassifier(ClassificationTask, BaseOptimisedForest):
         verbose=0,
         random_state=None,
     ):
-        self._store_params(locals())
+        self.n_estimators = n_estimators
+        self.init = init
+        self.criterion = criterion
+        self.max_depth = max_depth
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
+        self.max_features = max_features
+        self.inference = inference
+        self.stable = stable
+        self.nu = nu
+        self.learning_rate = learning_rate
+        self.momentum = momentum
+        self.n_epochs = n_epochs
+        self.batch_size = batch_size
+        self.prune_inactive = prune_inactive
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.bootstrap = bootstrap
+        self.combine = combine
+        self.class_weight = class_weight
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.random_state = random_state
 
 
 class NonGreedyForestRegressor(RegressionTask, BaseOptimisedForest):
@@ -271,4 +294,26 @@ class NonGreedyForestRegressor(RegressionTask, BaseOptimisedForest):
         verbose=0,
         random_state=None,
     ):
-        self._store_params(locals())
+        self.n_estimators = n_estimators
+        self.init = init
+        self.criterion = criterion
+        self.max_depth = max_depth
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
+        self.max_features = max_features
+        self.inference = inference
+        self.stable = stable
+        self.nu = nu
+        self.learning_rate = learning_rate
+        self.momentum = momentum
+        self.n_epochs = n_epochs
+        self.batch_size = batch_size
+        self.prune_inactive = prune_inactive
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.bootstrap = bootstrap
+        self.combine = combine
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.random_state = random_state

@@ -236,7 +236,21 @@ class TAOTreeClassifier(ClassificationTask, BaseTAO, BaseOptimisedTree):
         random_state=None,
         verbose=0,
     ):
-        self._store_params(locals())
+        self.init = init
+        self.leaf = leaf
+        self.max_depth = max_depth
+        self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
+        self.max_features = max_features
+        self.l1 = l1
+        self.n_iter = n_iter
+        self.tol = tol
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.class_weight = class_weight
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
 
     def _starts_at_random(self, n_rows):
         """Return whether trees start from random planes, with so many rows to learn from."""
@@ -348,4 +362,18 @@ class TAOTreeRegressor(RegressionTask, BaseTAO, BaseOptimisedTree):
         random_state=None,
         verbose=0,
     ):
-        self._store_params(locals())
+        self.init = init
+        self.leaf = leaf
+        self.max_depth = max_depth
+        self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
+        self.max_features = max_features
+        self.l1 = l1
+        self.ridge = ridge
+        self.n_iter = n_iter
+        self.tol = tol
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose

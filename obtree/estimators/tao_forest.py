@@ -128,7 +128,25 @@ class TAOForestClassifier(ClassificationTask, BaseTAOForest):
         random_state=None,
         verbose=0,
     ):
-        self._store_params(locals())
+        self.n_estimators = n_estimators
+        self.init = init
+        self.leaf = leaf
+        self.max_depth = max_depth
+        self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
+        self.max_features = max_features
+        self.l1 = l1
+        self.n_iter = n_iter
+        self.tol = tol
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.bootstrap = bootstrap
+        self.max_samples = max_samples
+        self.combine = combine
+        self.class_weight = class_weight
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
 
 
 class TAOForestRegressor(RegressionTask, BaseTAOForest):
@@ -243,4 +261,22 @@ class TAOForestRegressor(RegressionTask, BaseTAOForest):
         random_state=None,
         verbose=0,
     ):
-        self._store_params(locals())
+        self.n_estimators = n_estimators
+        self.init = init
+        self.leaf = leaf
+        self.max_depth = max_depth
+        self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
+        self.max_features = max_features
+        self.l1 = l1
+        self.ridge = ridge
+        self.n_iter = n_iter
+        self.tol = tol
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.bootstrap = bootstrap
+        self.max_samples = max_samples
+        self.combine = combine
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose

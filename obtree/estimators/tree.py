@@ -244,7 +244,21 @@ class ObliqueTreeClassifier(ClassificationTask, BaseObliqueTree):
         leaf="constant",
         leaf_l2=1.0,
     ):
-        self._store_params(locals())
+        self.splitter = splitter
+        self.criterion = criterion
+        self.max_depth = max_depth
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
+        self.max_features = max_features
+        self.random_state = random_state
+        self.max_leaf_nodes = max_leaf_nodes
+        self.min_impurity_decrease = min_impurity_decrease
+        self.class_weight = class_weight
+        self.ccp_alpha = ccp_alpha
+        self.monotonic_cst = monotonic_cst
+        self.leaf = leaf
+        self.leaf_l2 = leaf_l2
 
 
 class ObliqueTreeRegressor(RegressionTask, BaseObliqueTree):
@@ -329,7 +343,20 @@ class ObliqueTreeRegressor(RegressionTask, BaseObliqueTree):
         leaf="constant",
         leaf_l2=1.0,
     ):
-        self._store_params(locals())
+        self.splitter = splitter
+        self.criterion = criterion
+        self.max_depth = max_depth
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
+        self.max_features = max_features
+        self.random_state = random_state
+        self.max_leaf_nodes = max_leaf_nodes
+        self.min_impurity_decrease = min_impurity_decrease
+        self.ccp_alpha = ccp_alpha
+        self.monotonic_cst = monotonic_cst
+        self.leaf = leaf
+        self.leaf_l2 = leaf_l2
 
 
 def resolve_tree_seed(random_state):
