@@ -1,8 +1,8 @@
 # How large each feature's values are, so that features in different units can be added.
 
 from obtree.core.memory cimport Workspace
-from obtree.core.types cimport idx_t, row_t, w_t
-from obtree.data.dataset cimport DataView
+from obtree.core.types cimport idx_t, w_t
+from obtree.data.fit cimport FitView
 
 
 # ---- scale.pyx ---------------------------------------------------------------------------------
@@ -10,19 +10,16 @@ from obtree.data.dataset cimport DataView
 
 # OUT span (n_features): the distance between the quartiles of the feature's distinct values;
 # 1 for a constant feature. Repeated or re-ordered rows change nothing, and scaling a feature
-# by a power of two scales it exactly. IN weight (n_samples): rows of weight zero do not count;
-# NULL when all rows do. Once `stop` becomes non-zero it returns soon, with spans of no use. May
+# by a power of two scales it exactly. Rows of weight zero do not count. Columns are shared out
+# among the threads of the fit; once its `stop` is set it returns soon, with spans of no use. May
 # raise.
-cdef int measure_spans(const DataView* view, const w_t* weight, const volatile int* stop,
-                       double* span, Workspace workspace) except -1
+cdef int measure_spans(const FitView* fit, double* span, Workspace workspace) except -1
 
 # OUT scale (n_features): the powers of two nearest to the spans, by ratio.
-cdef int measure_scales(const DataView* view, const w_t* weight, const volatile int* stop,
-                        double* scale, Workspace workspace) except -1
+cdef int measure_scales(const FitView* fit, double* scale, Workspace workspace) except -1
 
-# OUT variance (n_features) of the values that are not missing; weight and stop as above.
-cdef int measure_variances(const DataView* view, const w_t* weight, const volatile int* stop,
-                           double* variance, Workspace workspace) except -1
+# OUT variance (n_features) of the values that are not missing; weights and threads as above.
+cdef int measure_variances(const FitView* fit, double* variance, Workspace workspace) except -1
 
 # Whether features are in different units, by their spans and variances (n).
 cdef bint judge_units(const double* span, const double* variance, idx_t n) noexcept nogil

@@ -16,9 +16,10 @@ from libc.stdint cimport uint8_t, uint32_t
 from libc.string cimport memset
 
 from obtree.core.memory cimport Workspace
-from obtree.core.team cimport check_signals
+from obtree.core.team cimport check_signals, choose_threads, run_items, should_stop, work_t
 from obtree.core.types cimport X_t, idx_t, row_t, w_t
 from obtree.data.dataset cimport ColumnView, DataView, Dataset
+from obtree.data.fit cimport FitView, lend_fit
 from obtree.data.read cimport find_value, read_column, stored_code, stored_row
 
 cdef enum:
@@ -29,11 +30,10 @@ cdef enum:
 cdef double UNIT_DISTANCE = 0.15  # of shares of the spread, beyond which units differ
 
 
-cdef int measure_scales(const DataView* view, const w_t* weight, const volatile int* stop,
-                        double* scale, Workspace workspace) except -1:
+cdef int measure_scales(const FitView* fit, double* scale, Workspace workspace) except -1:
     cdef idx_t j
-    measure_spans(view, weight, stop, scale, workspace)
-    for j in range(view.n_features):
+    measure_spans(fit, scale, workspace)
+    for j in range(fit.data.n_features):
         scale[j] = round_to_power(scale[j])
     return 0
 
@@ -45,20 +45,68 @@ cdef double round_to_power(double span) noexcept nogil:
     return ldexp(1.0, exponent if mantissa > 0.7071067811865476 else exponent - 1)
 
 
-cdef int measure_spans(const DataView* view, const w_t* weight, const volatile int* stop,
-                       double* span, Workspace workspace) except -1:
-    cdef idx_t j, n_most = 0, n_weighted = view.n_samples
-    cdef uint8_t* present = NULL
-    if weight != NULL:
-        n_weighted = count_weighted(weight, view.n_samples)
-    if n_weighted < view.n_samples:
-        for j in range(view.n_features):
-            n_most = max(n_most, <idx_t>view.columns[j].n_values + 1)
-        present = <uint8_t*>workspace.take(n_most, sizeof(uint8_t))
+cdef struct Moments:
+    double weight
+    double origin             # a value of the feature, near which the others are
+    double sum                # of distances from the origin
+    double square
+
+
+cdef struct ColumnContext:
+    # Columns of a fit that are measured by several threads, some columns an item.
+    const FitView* fit
+    idx_t n_here              # columns of an item
+    double* span
+    idx_t n_weighted          # rows with a weight above zero
+    uint8_t* present          # (n_threads * n_most), NULL when all rows have one
+    idx_t n_most              # ranks of a column
+    Moments* moments
+    double total              # what all rows weigh, where that is asked for
+
+
+cdef int share_columns(ColumnContext* context, work_t work, double cell_work) except -1:
+    """Let threads measure all columns, at `cell_work` nanoseconds a cell."""
+    cdef const FitView* fit = context.fit
+    cdef idx_t n = fit.data.n_features
+    cdef int n_threads = choose_threads(cell_work * n * fit.data.n_samples, fit.n_threads)
+    # A thread goes through its columns row after row, as far as it can: one item each.
+    context.n_here = max(<idx_t>1, (n // n_threads + STRIP - 1) // STRIP) * STRIP
     with nogil:
-        for j in range(view.n_features):
-            span[j] = 1.0 if stop[0] else measure_column(view, j, weight, n_weighted, present)
+        run_items(work, context, (n + context.n_here - 1) // context.n_here, n_threads, fit.stop)
     return 0
+
+
+cdef int measure_spans(const FitView* fit, double* span, Workspace workspace) except -1:
+    cdef ColumnContext context
+    cdef const DataView* view = fit.data
+    cdef idx_t j
+    memset(&context, 0, sizeof(context))
+    context.fit = fit
+    context.span = span
+    context.n_weighted = view.n_samples
+    if fit.weight != NULL:
+        context.n_weighted = count_weighted(fit.weight, view.n_samples)
+    if context.n_weighted < view.n_samples:
+        for j in range(view.n_features):
+            context.n_most = max(context.n_most, <idx_t>view.columns[j].n_values + 1)
+        context.present = <uint8_t*>workspace.take(max(fit.n_threads, 1) * context.n_most,
+                                                   sizeof(uint8_t))
+    for j in range(view.n_features):
+        span[j] = 1.0
+    return share_columns(&context, measure_some_spans, 0.01 if context.present == NULL else 2.0)
+
+
+cdef void measure_some_spans(void* given, idx_t item, idx_t member, void* team) noexcept nogil:
+    cdef ColumnContext* context = <ColumnContext*>given
+    cdef const FitView* fit = context.fit
+    cdef uint8_t* present = context.present
+    cdef idx_t j, start = item * context.n_here
+    if present != NULL:
+        present += member * context.n_most
+    for j in range(start, min(start + context.n_here, fit.data.n_features)):
+        if fit.stop[0] or should_stop(team, member):
+            return
+        context.span[j] = measure_column(fit.data, j, fit.weight, context.n_weighted, present)
 
 
 cdef idx_t count_weighted(const w_t* weight, idx_t n) noexcept nogil:
@@ -117,37 +165,43 @@ cdef uint32_t find_present(const uint8_t* present, uint32_t start, int step,
     return rank
 
 
-cdef struct Moments:
-    double weight
-    double origin             # a value of the feature, near which the others are
-    double sum                # of distances from the origin
-    double square
-
-
-cdef int measure_variances(const DataView* view, const w_t* weight, const volatile int* stop,
-                           double* variance, Workspace workspace) except -1:
+cdef int measure_variances(const FitView* fit, double* variance, Workspace workspace) except -1:
+    cdef ColumnContext context
+    cdef const DataView* view = fit.data
     cdef Moments* moments = <Moments*>workspace.take(view.n_features, sizeof(Moments))
-    cdef double mean, total = 0.0
-    cdef idx_t i = 0, j
+    cdef double mean
+    cdef idx_t i, j
     memset(moments, 0, view.n_features * sizeof(Moments))
-    with nogil:
-        if view.n_features > 0 and view.columns[0].rows == NULL:
-            while i < view.n_samples and not stop[0]:
-                add_rows(view, weight, i, min(<idx_t>BLOCK, view.n_samples - i), moments)
-                i += BLOCK
-        else:
-            for i in range(view.n_samples):
-                total += 1.0 if weight == NULL else weight[i]
-            for j in range(view.n_features):
-                if stop[0]:
-                    break
-                add_sparse(&view.columns[j], weight, total, &moments[j])
+    memset(&context, 0, sizeof(context))
+    context.fit = fit
+    context.moments = moments
+    for i in range(view.n_samples):
+        context.total += 1.0 if fit.weight == NULL else fit.weight[i]
+    share_columns(&context, measure_some_moments, 2.0)
     for j in range(view.n_features):
         variance[j] = 0.0
         if moments[j].weight > 0.0:
             mean = moments[j].sum / moments[j].weight
             variance[j] = max(moments[j].square / moments[j].weight - mean * mean, 0.0)
     return 0
+
+
+cdef void measure_some_moments(void* given, idx_t item, idx_t member, void* team) noexcept nogil:
+    cdef ColumnContext* context = <ColumnContext*>given
+    cdef const FitView* fit = context.fit
+    cdef idx_t first = item * context.n_here
+    cdef idx_t last = min(first + context.n_here, fit.data.n_features)
+    cdef idx_t i = 0, j
+    if fit.data.columns[first].rows == NULL:
+        while i < fit.data.n_samples and not (fit.stop[0] or should_stop(team, member)):
+            add_rows(fit, i, min(<idx_t>BLOCK, fit.data.n_samples - i), first, last,
+                     context.moments)
+            i += BLOCK
+        return
+    for j in range(first, last):
+        if fit.stop[0] or should_stop(team, member):
+            return
+        add_sparse(&fit.data.columns[j], fit.weight, context.total, &context.moments[j])
 
 
 cdef inline void add_value(Moments* moments, double value, double weight) noexcept nogil:
@@ -159,23 +213,23 @@ cdef inline void add_value(Moments* moments, double value, double weight) noexce
     moments.square += weight * value * value
 
 
-cdef void add_rows(const DataView* view, const w_t* weight, idx_t start, idx_t n,
+cdef void add_rows(const FitView* fit, idx_t start, idx_t n, idx_t first, idx_t last,
                    Moments* moments) noexcept nogil:
-    """All features of n dense rows, BLOCK at most, from `start` on."""
+    """Features first..last-1 of n dense rows, BLOCK at most, from `start` on."""
     cdef row_t rows[BLOCK]
     cdef X_t values[STRIP * BLOCK]
     cdef X_t value
     cdef double here = 1.0
-    cdef idx_t j = 0, k, p, n_here
+    cdef idx_t j = first, k, p, n_here
     for p in range(n):
         rows[p] = <row_t>(start + p)
-    while j < view.n_features:
-        n_here = min(<idx_t>STRIP, view.n_features - j)
+    while j < last:
+        n_here = min(<idx_t>STRIP, last - j)
         for k in range(n_here):
-            read_column(view, j + k, rows, n, values + k * BLOCK)
+            read_column(fit.data, j + k, rows, n, values + k * BLOCK)
         for p in range(n):
-            if weight != NULL:
-                here = weight[start + p]
+            if fit.weight != NULL:
+                here = fit.weight[start + p]
             if here == 0.0:
                 continue
             for k in range(n_here):
@@ -244,13 +298,15 @@ def have_different_units(const X_t[:, ::1] X, const w_t[::1] sample_weight):
     cdef double* span = <double*>workspace.take(n, sizeof(double))
     cdef double* variance = <double*>workspace.take(n, sizeof(double))
     cdef Dataset block
+    cdef FitView fit
     cdef volatile int never = 0
     # Ranks of all columns at once could take as much memory as X does.
     while first < n:
         n_here = min(n_block, n - first)
         block = Dataset(np.asarray(X)[:, first:first + n_here], keep_rows=True)
-        measure_spans(&block.view, &sample_weight[0], &never, span + first, workspace)
-        measure_variances(&block.view, &sample_weight[0], &never, variance + first, workspace)
+        fit = lend_fit(&block.view, NULL, &sample_weight[0], &never, 1)
+        measure_spans(&fit, span + first, workspace)
+        measure_variances(&fit, variance + first, workspace)
         check_signals()
         first += n_here
     return bool(judge_units(span, variance, n))

@@ -131,7 +131,7 @@ cdef class RandomObliqueSplitter(Splitter):
         cdef ObliqueUnits units = ObliqueUnits()
         units.memory = Workspace()
         units.scale = <double*>units.memory.take(fit.data.n_features, sizeof(double))
-        measure_scales(fit.data, fit.weight, fit.stop, units.scale, Workspace())
+        measure_scales(fit, units.scale, Workspace())
         if self.whole_numbers:
             units.lattice = Lattice()
             units.lattice.bind(fit.data, units.memory)

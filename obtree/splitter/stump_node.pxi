@@ -61,8 +61,8 @@ cdef ColumnUnits measure_units(const FitView* fit):
     units.memory = Workspace()
     units.span = <double*>units.memory.take(n_features, sizeof(double))
     units.deviation = variance = <double*>units.memory.take(n_features, sizeof(double))
-    measure_spans(fit.data, fit.weight, fit.stop, units.span, scratch)
-    measure_variances(fit.data, fit.weight, fit.stop, variance, scratch)
+    measure_spans(fit, units.span, scratch)
+    measure_variances(fit, variance, scratch)
     units.differ = judge_units(units.span, variance, n_features)
     for j in range(n_features):
         units.deviation[j] = sqrt(variance[j]) if variance[j] > 0.0 else 1.0

@@ -106,19 +106,21 @@ def project_lattice(Dataset dataset, feature, weight, rows):
     return result, np.array([key_value(&found, key) for key in keys])
 
 
-def measure_scales(Dataset dataset, weight=None, kind="scales", stopped=False):
+def measure_scales(Dataset dataset, weight=None, kind="scales", stopped=False, n_threads=1):
     """The "scales", "spans" or "variances" of the features, of rows with a weight."""
     cdef double[::1] out = np.empty(dataset.n_features)
     cdef const double[::1] weights
     cdef const double* given = NULL
     cdef volatile int stop = stopped
+    cdef FitView fit
     if weight is not None:
         weights = weight
         given = &weights[0]
+    fit = lend_fit(&dataset.view, NULL, given, &stop, n_threads)
     if kind == "scales":
-        scale.measure_scales(&dataset.view, given, &stop, &out[0], Workspace())
+        scale.measure_scales(&fit, &out[0], Workspace())
     elif kind == "spans":
-        scale.measure_spans(&dataset.view, given, &stop, &out[0], Workspace())
+        scale.measure_spans(&fit, &out[0], Workspace())
     else:
-        scale.measure_variances(&dataset.view, given, &stop, &out[0], Workspace())
+        scale.measure_variances(&fit, &out[0], Workspace())
     return np.asarray(out)

@@ -1,12 +1,16 @@
-"""Whether features are in different units."""
+"""Spans and variances of features, and whether they are in different units."""
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_digits, load_iris, load_wine
 
+from obtree.data.dataset import Dataset
 from obtree.data.scale import have_different_units
+from obtree.testing.probe_scores import measure_scales
 
 
 def measure_distance(X, weight):
@@ -61,3 +65,27 @@ def test_many_columns_are_measured_in_blocks():
     assert not have_different_units(X, np.ones(len(X)))
     X[:, -2:] *= 1000
     assert have_different_units(X, np.ones(len(X)))
+
+
+@pytest.mark.parametrize("kind", ["spans", "variances"])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_threads_change_nothing(kind, sparse):
+    """Columns are shared out; 43 of them do not go into equal parts."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80_000, 43)).astype(np.float32)
+    X[rng.random(X.shape) < 0.5] = 0
+    weight = rng.integers(0, 3, len(X)).astype(float)
+    dataset = Dataset(sp.csc_matrix(X) if sparse else X, keep_rows=not sparse)
+    one, many = (measure_scales(dataset, weight, kind, n_threads=n_threads) for n_threads in (1, 3))
+    assert_array_equal(many, one)
+    values = X[weight > 0].astype(float)
+    if kind == "variances":
+        mean = np.average(values, axis=0, weights=weight[weight > 0])
+        assert_allclose(
+            one, np.average((values - mean) ** 2, axis=0, weights=weight[weight > 0]), rtol=1e-9
+        )
+    else:
+        for j in (0, 42):
+            ranks = np.unique(values[:, j])
+            skipped = len(ranks) // 4
+            assert one[j] == ranks[-1 - skipped] - ranks[skipped]
