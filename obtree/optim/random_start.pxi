@@ -6,9 +6,11 @@ import numpy as np
 
 from libc.stdint cimport uint32_t
 
+from obtree.core.memory cimport Workspace
 from obtree.core.random cimport RandState, normal, seed_state
 from obtree.core.types cimport feature_t, idx_t, row_t, w_t
 from obtree.data.hyperplane cimport Hyperplane, init_plane
+from obtree.data.partition cimport SampleIndex
 from obtree.data.project cimport project_rows
 from obtree.optim.base cimport Problem
 from obtree.tree.tree import Tree
@@ -33,9 +35,10 @@ def draw_tree(Problem problem, Units units, max_depth, min_samples_leaf, uint32_
     """
     cdef RandState rng
     cdef Hyperplane plane
-    cdef idx_t k, n_terms = 0, n_nodes = 1
-    cdef row_t[::1] rows
-    cdef double[::1] projection
+    cdef idx_t k, n_terms = 0, n_nodes = 1, start, end, middle
+    cdef Workspace memory = Workspace()
+    cdef SampleIndex index = SampleIndex()
+    cdef double[::1] projection = np.empty(problem.n_train)
     cdef feature_t[::1] feature = np.empty(problem.n_features, dtype=np.int32)
     cdef w_t[::1] weight = np.empty(problem.n_features)
     cdef float[::1] dense = np.zeros(problem.n_features, dtype=np.float32)
@@ -47,42 +50,45 @@ def draw_tree(Problem problem, Units units, max_depth, min_samples_leaf, uint32_
     init_plane(&plane, &feature[0], &weight[0])
     plane.n_terms = n_terms
     left, right, threshold, planes = [-1], [-1], [0.0], [None]
-    queue = [(0, 0, np.arange(problem.n_train, dtype=np.int32))]
-    for node, depth, members in queue:
-        if n_terms == 0 or depth == max_depth or len(members) < 2 * min_samples_leaf:
+    index.bind(&problem.view, memory)
+    index.projection = &projection[0]
+    rows = np.asarray(<row_t[:problem.n_train]>index.rows)
+    rows[:] = np.arange(problem.n_train)
+    queue = [(0, 0, 0, problem.n_train)]
+    for node, depth, start, end in queue:
+        if n_terms == 0 or depth == max_depth or end - start < 2 * min_samples_leaf:
             continue
         for k in range(n_terms):
             weight[k] = normal(&rng) * units.scale[feature[k]]
-        rows = members
-        values = np.empty(len(members))
-        projection = values
         if units.has_missing:
             with nogil:
-                project_rows(&problem.view, &plane, &rows[0], rows.shape[0], &projection[0])
+                project_rows(&problem.view, &plane, index.rows + start, end - start,
+                             &projection[0])
         else:
             # The cut need not be exact, and sums in single precision are quicker.
             for k in range(n_terms):
                 dense[feature[k]] = <float>weight[k]
             with nogil:
-                units.guess(&rows[0], rows.shape[0], &dense[0], &projection[0])
+                units.guess(index.rows + start, end - start, &dense[0], &projection[0])
+        values = np.asarray(projection[:end - start])
         order = np.argsort(values, kind="stable")
         ordered = values[order]
         # Cuts between different values only; that which halves the weight best.
-        cuts = np.flatnonzero(ordered[1:] > ordered[:len(members) - 1])
+        cuts = np.flatnonzero(ordered[1:] > ordered[:len(ordered) - 1])
         if len(cuts) == 0:
             continue
-        weights = np.cumsum(problem.sample_weight[members[order]])
+        weights = np.cumsum(problem.sample_weight[rows[start:end][order]])
         at = cuts[np.argmin(np.abs(weights[cuts] - 0.5 * weights.max()))]
         cut = ordered[at] + 0.5 * (ordered[at + 1] - ordered[at])
-        is_left = values <= cut
-        n_left = np.count_nonzero(is_left)
-        if min(n_left, len(members) - n_left) < max(min_samples_leaf, 1):
+        plane.threshold = cut
+        middle = index.split(&plane, -1, start, end)
+        if min(middle - start, end - middle) < max(min_samples_leaf, 1):
             continue
         threshold[node] = cut
         planes[node] = np.array(weight[:n_terms])
         left[node], right[node] = len(left), len(left) + 1
-        queue.append((len(left), depth + 1, members[is_left]))
-        queue.append((len(left) + 1, depth + 1, members[~is_left]))
+        queue.append((len(left), depth + 1, start, middle))
+        queue.append((len(left) + 1, depth + 1, middle, end))
         left += [-1, -1]
         right += [-1, -1]
         threshold += [0.0, 0.0]
