@@ -64,7 +64,7 @@ cdef struct ColumnContext:
     double total              # what all rows weigh, where that is asked for
 
 
-cdef int share_columns(ColumnContext* context, work_t work, double cell_work) except -1:
+cdef int distribute_columns(ColumnContext* context, work_t work, double cell_work) except -1:
     """Let threads measure all columns, at `cell_work` nanoseconds a cell."""
     cdef const FitView* fit = context.fit
     cdef idx_t n = fit.data.n_features
@@ -93,7 +93,7 @@ cdef int measure_spans(const FitView* fit, double* span, Workspace workspace) ex
                                                    sizeof(uint8_t))
     for j in range(view.n_features):
         span[j] = 1.0
-    return share_columns(&context, measure_some_spans, 0.01 if context.present == NULL else 2.0)
+    return distribute_columns(&context, measure_some_spans, 0.01 if context.present == NULL else 2.0)
 
 
 cdef void measure_some_spans(void* given, idx_t item, idx_t member, void* team) noexcept nogil:
@@ -177,7 +177,7 @@ cdef int measure_variances(const FitView* fit, double* variance, Workspace works
     context.moments = moments
     for i in range(view.n_samples):
         context.total += 1.0 if fit.weight == NULL else fit.weight[i]
-    share_columns(&context, measure_some_moments, 2.0)
+    distribute_columns(&context, measure_some_moments, 2.0)
     for j in range(view.n_features):
         variance[j] = 0.0
         if moments[j].weight > 0.0:
