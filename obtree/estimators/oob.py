@@ -50,7 +50,8 @@ def predict_out_of_bag(trees, seeds, plan, n_draws, combine, n_threads):
         n_judges += out
     total[n_judges == 0] = np.nan
     if combine == "product":
-        return normalise_logarithms(total, trees[0].n_classes)
+        normalise_logarithms(total, trees[0].n_classes)
+        return total
     return total / np.maximum(n_judges, 1)[:, None, None]
 
 

@@ -19,6 +19,7 @@ from obtree.core.params import Integer, check_param, refuse_param
 from obtree.core.team cimport choose_threads, run_items, should_stop
 from obtree.core.types cimport X_t, idx_t
 from obtree.data.offset import have_same_offset
+from obtree.linear.loss cimport find_probabilities
 from obtree.tree.pack cimport PackedView
 from obtree.tree.path import trace_paths
 from obtree.tree.reduce cimport (
@@ -113,7 +114,7 @@ cdef class Predictor:
         self._run(rows, n_threads, &task)
         del tables
         if combine == "product":
-            return normalise_logarithms(out, self._trees[0].n_classes)
+            normalise_logarithms(out, self._trees[0].n_classes)
         return out
 
     def classify(self, X, n_threads=1, combine="average"):
@@ -275,14 +276,13 @@ cdef struct Job:
     idx_t block_rows
 
 
-def normalise_logarithms(sums, n_classes):
-    """Probabilities from sums of logarithms, output by output, without underflow."""
-    result = np.zeros_like(sums)
-    for output, n in enumerate(n_classes):
-        scores = sums[:, output, :n]
-        scores = np.exp(scores - scores.max(axis=1, keepdims=True))
-        result[:, output, :n] = scores / scores.sum(axis=1, keepdims=True)
-    return result
+def normalise_logarithms(double[:, :, ::1] sums, const int64_t[::1] n_classes):
+    """Make sums of logarithms probabilities, output by output; IN OUT sums."""
+    cdef idx_t row, k
+    with nogil:
+        for row in range(sums.shape[0]):
+            for k in range(sums.shape[1]):
+                find_probabilities(&sums[row, k, 0], n_classes[k], sums.shape[2])
 
 
 cdef double estimate_work(tree):
