@@ -193,7 +193,7 @@ def main(argv=None):
             print(line, flush=True)
         return 0
     stored = TABLE.read_text().splitlines()
-    titles = {line[17:]: line for line in stored}
+    titles = {line[17:]: line for line in stored if not line.startswith("#")}
     n_lines = n_changed = 0
     for line in make_lines(options.only, options.jobs):
         n_lines += 1

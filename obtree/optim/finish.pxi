@@ -7,13 +7,19 @@
 import numpy as np
 
 from libc.stdint cimport int64_t, uint8_t
-from libc.string cimport memcpy, memset
+from libc.string cimport memcpy
 
-from obtree.core.types cimport idx_t, node_t, row_t, w_t
+from obtree.core.memory cimport Workspace
+from obtree.core.types cimport idx_t, node_t
+from obtree.criterion.base cimport Criterion, NodeStats
+from obtree.criterion.registry import make_criterion
 from obtree.data.missing cimport heavier_is_left
 from obtree.data.share cimport share_terms
 from obtree.optim.base cimport Problem
 from obtree.tree.select import select_nodes
+
+cdef enum:
+    UNDECIDED = 2             # in `missing_left`: no row of the node lacks a value
 
 
 cdef class Measure:
@@ -22,6 +28,8 @@ cdef class Measure:
     cdef Problem problem
     cdef EditableTree tree
     cdef Descent descent
+    cdef Criterion criterion          # Gini impurity, or squared error
+    cdef Workspace memory
     cdef const int64_t[::1] term_ptr
     cdef uint8_t[::1] missing_left
     cdef int64_t[::1] count
@@ -36,22 +44,27 @@ cdef class Measure:
         self.problem = problem
         self.tree = tree
         self.descent = Descent(tree, leaf)
+        self.memory = Workspace()
+        self.criterion = make_criterion("gini" if problem.n_classes > 0 else "squared_error",
+                                        problem._targets)
+        self.criterion.bind(&problem.view, &problem._targets.view, self.memory, problem.n_train)
         self.term_ptr = term_ptr
         self.missing_left = np.zeros(n_nodes, dtype=np.uint8)
         self.count = np.zeros(n_nodes, dtype=np.int64)
         self.weight = np.zeros(n_nodes)
         self.impurity = np.zeros(n_nodes)
-        self.value = np.zeros((n_nodes, max(problem.n_classes, problem.n_outputs)))
+        self.value = np.zeros((n_nodes, self.criterion.value_size))
         # One place more, so that there is a first.
         self.share = np.zeros(term_ptr[n_nodes] + 1)
 
-    cdef void run(self) noexcept nogil:
+    cdef int run(self) except -1 nogil:
         """Visit the nodes, parents first; a node's rows are summed side after side."""
         cdef const idx_t* start = self.descent.start
         cdef const idx_t* end = self.descent.end
         cdef idx_t n_values = self.value.shape[1]
         cdef node_t node, left, right
         cdef bint saw_missing = False
+        self.criterion.begin_tree(self.descent.index.rows, end[0], self.problem.weight)
         for node in range(<node_t>self.tree.n_nodes):
             left, right = self.tree.left[node], self.tree.right[node]
             if left >= 0:
@@ -62,63 +75,30 @@ cdef class Measure:
             self._measure(node, start[node], end[node])
             if left < 0:
                 continue
-            # Rows that lack a value go as chosen, or to the heavier side if none did.
-            self.missing_left[node] = (
-                self.tree.plane[node].missing_left if saw_missing
-                else heavier_is_left(self._weigh(start[left], end[left]),
-                                     self._weigh(start[right], end[right])))
+            self.missing_left[node] = (self.tree.plane[node].missing_left if saw_missing
+                                       else UNDECIDED)
             # Until they are measured, and if no row comes, children have their parent's value.
             memcpy(&self.value[left, 0], &self.value[node, 0], n_values * sizeof(double))
             memcpy(&self.value[right, 0], &self.value[node, 0], n_values * sizeof(double))
+        # Rows that lack a value go as chosen, or to the heavier side if none did.
+        for node in range(<node_t>self.tree.n_nodes):
+            if self.missing_left[node] == UNDECIDED:
+                self.missing_left[node] = heavier_is_left(self.weight[self.tree.left[node]],
+                                                          self.weight[self.tree.right[node]])
+        return 0
 
-    cdef w_t _weigh(self, idx_t start, idx_t end) noexcept nogil:
-        cdef w_t total = 0.0
-        cdef idx_t p
-        for p in range(start, end):
-            total += self.problem.weight[self.descent.index.rows[p]]
-        return total
-
-    cdef void _measure(self, node_t node, idx_t start, idx_t end) noexcept nogil:
-        """Count and value of a node."""
+    cdef int _measure(self, node_t node, idx_t start, idx_t end) except -1 nogil:
+        """Count, weight, impurity and value of a node; all but the count stay without rows."""
+        cdef NodeStats stats
         self.count[node] = end - start
-        self.weight[node] = self._weigh(start, end)
         if start == end:
-            return
-        memset(&self.value[node, 0], 0, self.value.shape[1] * sizeof(double))
-        if self.problem.n_classes > 0:
-            self._measure_classes(node, start, end)
-        else:
-            self._measure_numbers(node, start, end)
-
-    cdef void _measure_classes(self, node_t node, idx_t start, idx_t end) noexcept nogil:
-        """Class fractions and their Gini impurity."""
-        cdef const row_t* rows = self.descent.index.rows
-        cdef double squares = 0.0
-        cdef idx_t p, k
-        for p in range(start, end):
-            self.value[node, self.problem.codes[rows[p]]] += self.problem.weight[rows[p]]
-        for k in range(self.value.shape[1]):
-            self.value[node, k] /= self.weight[node]
-            squares += self.value[node, k] * self.value[node, k]
-        self.impurity[node] = max(1.0 - squares, 0.0)
-
-    cdef void _measure_numbers(self, node_t node, idx_t start, idx_t end) noexcept nogil:
-        """Means and the mean of their variances."""
-        cdef const row_t* rows = self.descent.index.rows
-        cdef idx_t n_outputs = self.problem.n_outputs
-        cdef idx_t p, k
-        cdef double difference, squares = 0.0, shift
-        for k in range(n_outputs):
-            # Around a value that occurs, so that a constant target has variance zero.
-            shift = self.problem.targets[rows[start] * n_outputs + k]
-            for p in range(start, end):
-                difference = self.problem.targets[rows[p] * n_outputs + k] - shift
-                self.value[node, k] += self.problem.weight[rows[p]] * difference
-            self.value[node, k] = shift + self.value[node, k] / self.weight[node]
-            for p in range(start, end):
-                difference = self.problem.targets[rows[p] * n_outputs + k] - self.value[node, k]
-                squares += self.problem.weight[rows[p]] * difference * difference
-        self.impurity[node] = squares / (self.weight[node] * n_outputs)
+            return 0
+        self.criterion.load_node(self.descent.index.rows + start, end - start,
+                                 self.problem.weight, &stats)
+        self.weight[node] = stats.weight
+        self.impurity[node] = stats.impurity
+        self.criterion.node_value(&self.value[node, 0])
+        return 0
 
     def to_arrays(self):
         """What was measured, under the names that a Tree has."""
