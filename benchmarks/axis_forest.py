@@ -18,7 +18,7 @@ import sys
 from dataclasses import dataclass
 
 import numpy as np
-from client import Worker, WorkerError
+from client import WorkerError, WorkerProcess
 
 from obtree.bench.report import format_error, format_table
 
@@ -55,7 +55,7 @@ def compare_case(name, libraries, args):
     name : str
         Key of `CASES`.
     libraries : list of str
-        Names that `Worker` knows.
+        Names that `WorkerProcess` knows.
     args : argparse.Namespace
         Parsed arguments.
 
@@ -70,7 +70,7 @@ def compare_case(name, libraries, args):
     predicts = {library: [] for library in libraries}
     errors = {library: [] for library in libraries}
     with contextlib.ExitStack() as stack:
-        workers = {library: stack.enter_context(Worker(library)) for library in libraries}
+        workers = {library: stack.enter_context(WorkerProcess(library)) for library in libraries}
         for repeat in range(max(args.repeats, N_SEEDS)):
             seed = repeat % N_SEEDS
             for library, worker in workers.items():
@@ -108,7 +108,7 @@ def measure_fit_memory(library, name, params):
     figures : dict
         "bytes" of X and "peak_bytes" above what was resident before.
     """
-    with Worker(library) as worker:
+    with WorkerProcess(library) as worker:
         size = worker.ask("load", data=name)
         return {**size, **worker.ask("fit_memory", random_state=0, **params)}
 
@@ -165,7 +165,7 @@ def print_scaling(args):
     libraries = [REFERENCE, "obtree"]
     seconds = {library: {n: [] for n in SCALING_ROWS} for library in libraries}
     with contextlib.ExitStack() as stack:
-        workers = {library: stack.enter_context(Worker(library)) for library in libraries}
+        workers = {library: stack.enter_context(WorkerProcess(library)) for library in libraries}
         for worker in workers.values():
             worker.ask("load", data="covertype", n_train=max(SCALING_ROWS))
         for repeat in range(args.repeats):
@@ -195,7 +195,7 @@ def print_million(args):
     columns = ["forest", "fit s", "test error", "peak MB", "peak / X"]
     rows = []
     for library in ("obtree",) if args.alone else (REFERENCE, "obtree"):
-        with Worker(library) as worker:
+        with WorkerProcess(library) as worker:
             size = worker.ask("load", data="million")
             peak = worker.ask("fit_memory", random_state=0, **params)["peak_bytes"]
             error = worker.ask("score")["error"]

@@ -60,7 +60,7 @@ def find_bar(splitter, data, n_trees, reference):
     Returns
     -------
     bar : float or None
-        In the unit of the error (share of wrong classes, or RMSE); None when there is none.
+        In the unit of the error (fraction of wrong classes, or RMSE); None when there is none.
     """
     if reference is None:
         percent = ERROR.get(splitter, {}).get(data, {}).get(n_trees)

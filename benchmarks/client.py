@@ -24,7 +24,7 @@ class WorkerError(Exception):
     """A worker could not do what it was asked."""
 
 
-class Worker:
+class WorkerProcess:
     """A process running ``worker.py`` for one library; a context manager.
 
     Parameters

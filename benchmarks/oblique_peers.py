@@ -18,7 +18,7 @@ import contextlib
 import sys
 
 import numpy as np
-from client import Worker, WorkerError
+from client import WorkerError, WorkerProcess
 
 from obtree.bench.report import format_error, format_table
 
@@ -46,7 +46,9 @@ def compare(data, args):
     errors = {library: [] for library in args.libraries}
     params = {"n_estimators": args.trees, "n_jobs": args.n_jobs}
     with contextlib.ExitStack() as stack:
-        workers = {library: stack.enter_context(Worker(library)) for library in args.libraries}
+        workers = {
+            library: stack.enter_context(WorkerProcess(library)) for library in args.libraries
+        }
         for worker in workers.values():  # what is loaded on first use counts for nobody
             worker.ask("load", data=data)
             worker.ask("fit", n_rows=500, random_state=0, **{**params, "n_estimators": 2})

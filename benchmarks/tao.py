@@ -3,7 +3,7 @@
     OBTREE_DATA=... python benchmarks/tao.py --seeds 3
     OBTREE_DATA=... python benchmarks/tao.py --only letter30 kin8nm --seeds 1
 
-Test error in per cent, or the root mean squared error as a share of that of scikit-learn's
+Test error in per cent, or the root mean squared error as a fraction of that of scikit-learn's
 random forest of 100 trees; means over seeds. Every estimator has its default parameters, apart
 from what the name of the line says.
 """
@@ -50,7 +50,7 @@ def measure_task(name, seed, n_jobs, rows):
     Returns
     -------
     error : float
-        Per cent, or share of the reference.
+        Per cent, or fraction of the reference.
     seconds : float
         Processor time per tree.
     """

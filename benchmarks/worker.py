@@ -146,7 +146,7 @@ class Bench:
         return {"seconds": time.perf_counter() - start}
 
     def score(self):
-        """Return the test error: a share of wrong classes, or the RMSE."""
+        """Return the test error: a fraction of wrong classes, or the RMSE."""
         predicted = self.forest.predict(self.split.X_test)
         if self.split.regression:
             error = np.sqrt(np.mean((predicted - self.split.y_test) ** 2))

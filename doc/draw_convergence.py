@@ -19,7 +19,7 @@ WIDTH, HEIGHT, MARGIN = 560, 280, 14
 
 
 def draw_curves(curves, path):
-    """Draw falling curves, each as a share of where the highest begins.
+    """Draw falling curves, each as a fraction of where the highest begins.
 
     Parameters
     ----------

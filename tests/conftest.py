@@ -49,7 +49,7 @@ def pytest_report_header(config):
 
 
 def pytest_terminal_summary(terminalreporter):
-    """Say why a test found no door to a compiled function."""
+    """Say why a test found no wrapper of a compiled function."""
     if terminalreporter.stats.get("error") and not importlib.util.find_spec("obtree.testing.probe"):
-        terminalreporter.section("obtree was built without the doors that its tests need", sep="!")
+        terminalreporter.section("obtree was built without the probes that its tests need", sep="!")
         terminalreporter.line("install it with -Csetup-args=-Dprobes=true")

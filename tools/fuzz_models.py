@@ -41,7 +41,7 @@ from obtree.tree.state import tree_from_state, tree_to_state
 
 MEMORY_FACTOR = 20
 MAX_COLUMNS = 256
-STATE_SHARE = 0.35
+STATE_FRACTION = 0.35
 
 
 def parse_arguments(argv=None):
@@ -113,7 +113,7 @@ class Fuzzer:
         damaged : bytes or object
         """
         rng = random.Random(self.seed * 2**40 + number)
-        if rng.random() < STATE_SHARE:
+        if rng.random() < STATE_FRACTION:
             name, state, soft = rng.choice(self.states)
             state = mutate_state(rng, state)
             return "edit state", name, lambda: self.use_state(state, soft), state

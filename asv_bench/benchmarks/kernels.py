@@ -1,4 +1,4 @@
-"""Compiled inner loops, through the doors that the tests use.
+"""Compiled inner loops, through the probes that the tests use.
 
 A commit that lacks one of them skips its benchmarks.
 """
@@ -15,7 +15,7 @@ except ImportError:
 
 
 def require_probes():
-    """Skip a benchmark when the doors are not there."""
+    """Skip a benchmark when the probes are not there."""
     if bind_criterion is None:
         raise NotImplementedError("no such probes here; install with -Csetup-args=-Dprobes=true")
 

@@ -150,7 +150,7 @@ def load_shuffled(name, seed, train_fraction):
     seed : int
         Seed of the split.
     train_fraction : float
-        Share of the rows for training, rounded down.
+        Fraction of the rows for training, rounded down.
 
     Returns
     -------
@@ -169,7 +169,7 @@ def make_million(seed=0, n_train=1_000_000, n_test=100_000, noise=0.05):
 
     The class says whether the first two coordinates sum to more than 1, turned round
     where the product of the next two exceeds a quarter; the other sixteen say nothing.
-    Then a share of the labels is drawn anew.
+    Then a fraction of the labels is drawn anew.
 
     Parameters
     ----------
@@ -178,7 +178,7 @@ def make_million(seed=0, n_train=1_000_000, n_test=100_000, noise=0.05):
     n_train, n_test : int, default=1_000_000 and 100_000
         Numbers of rows.
     noise : float, default=0.05
-        Share of labels drawn anew; half of them keep their value by chance.
+        Fraction of labels drawn anew; half of them keep their value by chance.
 
     Returns
     -------

@@ -108,8 +108,8 @@ def draw_posteriors(path, panels, span, n_columns):
     ticks = np.linspace(-span, span, 160)
     grid = np.stack(np.meshgrid(ticks, ticks), axis=-1).reshape(-1, 2)
     for ax, (title, predict, X, y) in zip(axes.flat, panels, strict=False):
-        share = predict(grid)
-        image = (share @ COLOURS[: share.shape[1]]).reshape(len(ticks), len(ticks), 3)
+        proba = predict(grid)
+        image = (proba @ COLOURS[: proba.shape[1]]).reshape(len(ticks), len(ticks), 3)
         ax.imshow(image, extent=(-span, span, -span, span), origin="lower", alpha=0.8)
         ax.scatter(X[:, 0], X[:, 1], c=COLOURS[y], s=5, linewidths=0.2, edgecolors="black")
         ax.set_title(title, fontsize=8)

@@ -8,7 +8,7 @@ REPEATS = 3  # predictions, of which the fastest counts
 
 
 def measure_error(predicted, y):
-    """Return the share of wrong classes, or the root mean squared error.
+    """Return the fraction of wrong classes, or the root mean squared error.
 
     Parameters
     ----------

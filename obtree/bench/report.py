@@ -46,7 +46,7 @@ def format_error(error, regression):
     Parameters
     ----------
     error : float
-        Share of wrong classes, or RMSE.
+        Fraction of wrong classes, or RMSE.
     regression : bool
         Which of the two.
 

@@ -30,7 +30,7 @@ class Result:
     status : str, default="ok"
         Why there are no figures.
     error, train_error : float, default=None
-        Share of wrong classes, or root mean squared error, of test and training rows.
+        Fraction of wrong classes, or root mean squared error, of test and training rows.
     leaves, nodes, n_bytes : float, default=None
         Size of the model.
     fit_s, predict_s : float, default=None

@@ -137,7 +137,7 @@ class Summaries:
         field : str, default="error"
             Of `Result`.
         scale : float, default=100.0
-            Factor; the default makes percent of a share.
+            Factor; the default makes percent of a fraction.
         digits : int, default=2
             Decimals.
 

@@ -3,7 +3,7 @@
 Posteriors of forests on four spirals by weak learner, depth and randomness, and where the boundary
 between separated classes falls. The data are made here after the paper's pictures. Tables tell
 what pictures show: the error on new points, the mean of the largest posterior, and how far the
-boundary is from the middle of the gap, as a share of its width.
+boundary is from the middle of the gap, as a fraction of its width.
 """
 
 import functools
@@ -95,9 +95,9 @@ def predict(points, cell):
 def measure(cell, plan):
     """Grow one forest and look at it."""
     X, y = TOYS[cell.data](SEED + 1)
-    share = predict(X, cell)
-    extra = find_boundary(cell) if cell.data == "gap" else float(share.max(axis=1).mean())
-    error = measure_error(share.argmax(axis=1), y)
+    proba = predict(X, cell)
+    extra = find_boundary(cell) if cell.data == "gap" else float(proba.max(axis=1).mean())
+    error = measure_error(proba.argmax(axis=1), y)
     return [cell.make_result(plan, error=error, extra=extra, rows=len(y))]
 
 
@@ -108,11 +108,11 @@ def read_line(cell):
 
 
 def find_boundary(cell):
-    """Return where the posteriors are equal, as a share of the gap from its middle."""
-    x, share = read_line(cell)
-    above = np.flatnonzero(share >= 0.5)
+    """Return where the posteriors are equal, as a fraction of the gap from its middle."""
+    x, proba = read_line(cell)
+    above = np.flatnonzero(proba >= 0.5)
     first = above[0] if len(above) else len(x) - 1
-    last = np.flatnonzero(share <= 0.5)
+    last = np.flatnonzero(proba <= 0.5)
     last = last[-1] if len(last) else 0
     return float((x[first] + x[last]) / 2 / GAP)
 
@@ -149,7 +149,7 @@ def make_tables(results, plan):
             "Where the boundary falls (Figures 3.8, 3.9, 3.10 and 3.12)",
             [*head, "randomness", "distance from the middle"],
             margins,
-            "As a share of the gap between the classes: 0 is the maximum-margin boundary, -0.5 "
+            "As a fraction of the gap between the classes: 0 is the maximum-margin boundary, -0.5 "
             "and 0.5 are the nearest points of the classes.",
         ),
     ]

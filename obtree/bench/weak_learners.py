@@ -37,11 +37,11 @@ class RandomTests(PythonSplitter):
             directions = np.eye(X.shape[1])[rng.integers(X.shape[1], size=self.rho)]
         else:
             directions = rng.standard_normal((self.rho, X.shape[1])) / (X.std(axis=0) + 1e-9)
-        shares = X @ directions.T
-        low, high = shares.min(axis=0), shares.max(axis=0)
+        scores = X @ directions.T
+        low, high = scores.min(axis=0), scores.max(axis=0)
         threshold = rng.uniform(low, high)
         member = (y[:, None] == np.unique(y)) * sample_weight[:, None]
-        left = member.T @ (shares <= threshold)
+        left = member.T @ (scores <= threshold)
         right = member.sum(axis=0)[:, None] - left
         # Ties go to the first, which is a random one: in a gap between two classes the threshold
         # is then uniform, as the paper wants it.
@@ -64,8 +64,8 @@ def measure_uncertainty(counts):
     uncertainty : ndarray of shape (n_tests,)
     """
     total = counts.sum(axis=0)
-    share = counts / np.maximum(total, 1e-12)
-    return -(counts * np.log(np.maximum(share, 1e-12))).sum(axis=0)
+    fraction = counts / np.maximum(total, 1e-12)
+    return -(counts * np.log(np.maximum(fraction, 1e-12))).sum(axis=0)
 
 
 def expand(X, learner):

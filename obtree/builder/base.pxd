@@ -42,7 +42,7 @@ cdef class NodeStore:
     cdef double* term_share           # of the split
     cdef bint uses_lower
     cdef bint uses_partner
-    cdef bint uses_share
+    cdef bint uses_term_share
 
     cdef void clear(self) noexcept nogil
     cdef int reserve(self, idx_t n_rows) except -1
@@ -52,7 +52,7 @@ cdef class NodeStore:
     cdef node_t add_node(self) except -1 nogil
     cdef int set_split(self, node_t node, node_t left, const Hyperplane* plane) except -1 nogil
     cdef int _lengthen_terms(self, idx_t n_more) except -1 nogil
-    cdef void _set_rarities(self, node_t node, const Hyperplane* plane) noexcept nogil
+    cdef void _set_optional_fields(self, node_t node, const Hyperplane* plane) noexcept nogil
     cdef dict to_arrays(self, idx_t n_outputs)
 
 
@@ -68,7 +68,7 @@ cdef struct StopRule:
     idx_t max_leaf_nodes
 
 
-cdef struct OpenNode:
+cdef struct FrontierRecord:
     # A node whose rows are known and whose fate is not.
     node_t node
     idx_t start
@@ -91,14 +91,15 @@ cdef class TreeBuilder:
     cdef w_t min_weight_leaf
     cdef bint constrained             # whether there are monotonic constraints
     cdef SplitResult result           # the latest proposal, in buffers of the workspace
-    cdef double* share                # of the proposal's terms
+    cdef double* term_share           # of the proposal's terms
     cdef object _monotonic            # keeps settings.monotonic alive
 
     cdef int bind(self, const FitView* fit, Criterion criterion, Splitter splitter, rule,
                   Workspace workspace) except -1
     cdef int begin_tree(self, RandState* rng) except -1 nogil
-    cdef int open_root(self, OpenNode* open) except -1 nogil
-    cdef bint open_node(self, const OpenNode* open, NodeStats* stats) except -1 nogil
-    cdef idx_t split_node(self, const OpenNode* open, const NodeStats* stats,
-                          double* improvement, OpenNode* left, OpenNode* right) except -2 nogil
+    cdef int open_root(self, FrontierRecord* record) except -1 nogil
+    cdef bint open_node(self, const FrontierRecord* record, NodeStats* stats) except -1 nogil
+    cdef idx_t split_node(self, const FrontierRecord* record, const NodeStats* stats,
+                          double* improvement, FrontierRecord* left,
+                          FrontierRecord* right) except -2 nogil
     cdef int grow(self) except -1 nogil

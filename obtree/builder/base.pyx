@@ -18,7 +18,7 @@ from obtree.data.dataset cimport DataView
 from obtree.data.fit cimport FitView
 from obtree.data.hyperplane cimport EXTRA_TERMS, init_plane
 from obtree.data.partition cimport RankBlock, SampleIndex
-from obtree.data.share cimport share_terms
+from obtree.data.term_share cimport measure_term_shares
 from obtree.splitter.base cimport NodeTask, Splitter, TreeTask
 
 include "store.pxi"
@@ -62,7 +62,7 @@ cdef class TreeBuilder:
         self.result.plane.feature = <feature_t*>workspace.take(max_terms, sizeof(feature_t))
         self.result.plane.weight = <w_t*>workspace.take(max_terms, sizeof(w_t))
         self.result.partner = <feature_t*>workspace.take(max_terms, sizeof(feature_t))
-        self.share = <double*>workspace.take(max_terms, sizeof(double))
+        self.term_share = <double*>workspace.take(max_terms, sizeof(double))
         return 0
 
     cdef int begin_tree(self, RandState* rng) except -1 nogil:
@@ -80,43 +80,43 @@ cdef class TreeBuilder:
         self.splitter.begin_tree(&task)
         return 0
 
-    cdef int open_root(self, OpenNode* open) except -1 nogil:
+    cdef int open_root(self, FrontierRecord* record) except -1 nogil:
         """Store the root; all rows of the tree are in it."""
-        open.node = self.store.add_node()
-        open.start = 0
-        open.end = self.index.n_rows
-        open.depth = 0
-        open.inherited = 0
-        open.lower = -INFINITY
-        open.upper = INFINITY
+        record.node = self.store.add_node()
+        record.start = 0
+        record.end = self.index.n_rows
+        record.depth = 0
+        record.inherited = 0
+        record.lower = -INFINITY
+        record.upper = INFINITY
         return 0
 
-    cdef bint open_node(self, const OpenNode* open, NodeStats* stats) except -1 nogil:
+    cdef bint open_node(self, const FrontierRecord* record, NodeStats* stats) except -1 nogil:
         """Load a node and record it as a leaf; whether it may be split further."""
-        cdef idx_t n = open.end - open.start
-        cdef double* value = self.store.value + open.node * self.store.value_size
-        self.criterion.load_node(self.index.rows + open.start, n, self.index.weight, stats)
+        cdef idx_t n = record.end - record.start
+        cdef double* value = self.store.value + record.node * self.store.value_size
+        self.criterion.load_node(self.index.rows + record.start, n, self.index.weight, stats)
         self.criterion.node_value(value)
         if self.constrained:
-            self.criterion.clip_value(value, open.lower, open.upper)
-        self.store.impurity[open.node] = stats.impurity
-        self.store.n_rows[open.node] = n
-        self.store.weight[open.node] = stats.weight
+            self.criterion.clip_value(value, record.lower, record.upper)
+        self.store.impurity[record.node] = stats.impurity
+        self.store.n_rows[record.node] = n
+        self.store.weight[record.node] = stats.weight
         return (
-            open.depth < self.rule.max_depth
+            record.depth < self.rule.max_depth
             and n >= self.rule.min_samples_split
             and n >= 2 * self.rule.min_samples_leaf
             and stats.weight >= 2.0 * self.min_weight_leaf
             and stats.impurity > self.criterion.negligible
         )
 
-    cdef idx_t split_node(self, const OpenNode* open, const NodeStats* stats,
-                          double* improvement, OpenNode* left,
-                          OpenNode* right) except -2 nogil:
+    cdef idx_t split_node(self, const FrontierRecord* record, const NodeStats* stats,
+                          double* improvement, FrontierRecord* left,
+                          FrontierRecord* right) except -2 nogil:
         """Split the node that was opened last; -1 when it stays a leaf.
 
         OUT left, right: the children, not yet stored. OUT improvement (NULL: not
-        wanted): decrease of the impurity, weighted by the node's share of the tree.
+        wanted): decrease of the impurity, weighted by the node's fraction of the tree.
         Returns where the right child's rows begin.
         """
         cdef NodeTask task
@@ -124,44 +124,44 @@ cdef class TreeBuilder:
         cdef idx_t pos
         cdef double gain, slack, middle
         cdef int sign
-        task.rows = self.index.rows + open.start
-        task.n = open.end - open.start
-        task.depth = open.depth
+        task.rows = self.index.rows + record.start
+        task.n = record.end - record.start
+        task.depth = record.depth
         task.weight = self.index.weight
-        task.inherited = open.inherited
+        task.inherited = record.inherited
         task.limits.min_samples_leaf = self.rule.min_samples_leaf
         task.limits.min_weight_leaf = self.min_weight_leaf
         task.limits.monotone = 0
-        task.limits.lower = open.lower
-        task.limits.upper = open.upper
+        task.limits.lower = record.lower
+        task.limits.upper = record.upper
         self.result.rank_cut = -1
         self.result.projection = NULL
         self.result.inherited = 0
         init_plane(&self.result.plane, self.result.plane.feature, self.result.plane.weight)
-        self.block.open_node(self.index.rows, open.start, open.end)
+        self.block.load_node(self.index.rows, record.start, record.end)
         if self.splitter.node_split(&task, &self.result) != FOUND:
             return -1
         if self.result.plane.n_terms > 1:
-            self.result.plane.share = self.share
-            share_terms(self.index.view, &self.result.plane, task.rows, task.n, task.weight,
-                        self.share)
-        self.result.plane.missing_seen = self.index.lacks_value(&self.result.plane, open.start,
-                                                                open.end)
+            self.result.plane.term_share = self.term_share
+            measure_term_shares(self.index.view, &self.result.plane, task.rows, task.n, task.weight,
+                                self.term_share)
+        self.result.plane.missing_seen = self.index.lacks_value(&self.result.plane, record.start,
+                                                                record.end)
         self.index.projection = self.result.projection
-        pos = self.index.split(&self.result.plane, self.result.rank_cut, open.start, open.end)
+        pos = self.index.split(&self.result.plane, self.result.rank_cut, record.start, record.end)
         # The partition is the truth: a side that came out too small is no split.
-        if (pos - open.start < self.rule.min_samples_leaf
-                or open.end - pos < self.rule.min_samples_leaf
-                or pos == open.start or pos == open.end):
+        if (pos - record.start < self.rule.min_samples_leaf
+                or record.end - pos < self.rule.min_samples_leaf
+                or pos == record.start or pos == record.end):
             return -1
-        left.start = open.start
+        left.start = record.start
         left.end = pos
         right.start = pos
-        right.end = open.end
-        left.depth = right.depth = open.depth + 1
+        right.end = record.end
+        left.depth = right.depth = record.depth + 1
         left.inherited = right.inherited = self.result.inherited
-        left.lower = right.lower = open.lower
-        left.upper = right.upper = open.upper
+        left.lower = right.lower = record.lower
+        left.upper = right.upper = record.upper
         if (improvement == NULL and not self.constrained
                 and self.min_weight_leaf == 0.0 and self.rule.min_impurity_decrease == 0.0):
             return pos

@@ -5,7 +5,7 @@ Best first is used when ``max_leaf_nodes`` is given.
 
 from libc.string cimport memcpy
 
-from obtree.builder.base cimport OpenNode, TreeBuilder
+from obtree.builder.base cimport FrontierRecord, TreeBuilder
 from obtree.core.memory cimport free_block, grow_block
 from obtree.core.types cimport feature_t, idx_t, node_t, w_t
 from obtree.criterion.base cimport NodeStats
@@ -15,7 +15,7 @@ from obtree.data.hyperplane cimport Hyperplane
 cdef class DepthFirstBuilder(TreeBuilder):
     """A node's left subtree is finished before its right one begins."""
 
-    cdef OpenNode* _stack
+    cdef FrontierRecord* _stack
     cdef idx_t _capacity
 
     def __cinit__(self):
@@ -27,31 +27,32 @@ cdef class DepthFirstBuilder(TreeBuilder):
         free_block(self._stack)
 
     cdef int grow(self) except -1 nogil:
-        cdef OpenNode open, left, right
+        cdef FrontierRecord record, left, right
         cdef NodeStats stats
-        cdef idx_t n_open = 1
+        cdef idx_t n_pending = 1
         self._reserve(2)
         self.open_root(&self._stack[0])
-        while n_open > 0 and not self.settings.stop[0]:
-            n_open -= 1
-            open = self._stack[n_open]
-            if not self.open_node(&open, &stats):
+        while n_pending > 0 and not self.settings.stop[0]:
+            n_pending -= 1
+            record = self._stack[n_pending]
+            if not self.open_node(&record, &stats):
                 continue
-            if self.split_node(&open, &stats, NULL, &left, &right) < 0:
+            if self.split_node(&record, &stats, NULL, &left, &right) < 0:
                 continue
             left.node = self.store.add_node()
             right.node = self.store.add_node()
-            self.store.set_split(open.node, left.node, &self.result.plane)
+            self.store.set_split(record.node, left.node, &self.result.plane)
             # The left child goes on top, so that its subtree comes first.
-            self._reserve(n_open + 2)
-            self._stack[n_open] = right
-            self._stack[n_open + 1] = left
-            n_open += 2
+            self._reserve(n_pending + 2)
+            self._stack[n_pending] = right
+            self._stack[n_pending + 1] = left
+            n_pending += 2
         return 0
 
     cdef int _reserve(self, idx_t n) except -1 nogil:
         if n > self._capacity:
-            self._stack = <OpenNode*>grow_block(self._stack, 2 * n + 64, sizeof(OpenNode))
+            self._stack = <FrontierRecord*>grow_block(self._stack, 2 * n + 64,
+                                                      sizeof(FrontierRecord))
             self._capacity = 2 * n + 64
         return 0
 
@@ -59,8 +60,8 @@ cdef class DepthFirstBuilder(TreeBuilder):
 cdef struct Tentative:
     double improvement
     node_t node
-    OpenNode left
-    OpenNode right
+    FrontierRecord left
+    FrontierRecord right
     Hyperplane plane          # its terms are in blocks of its own
 
 
@@ -86,13 +87,13 @@ cdef class BestFirstBuilder(TreeBuilder):
         free_block(self._heap)
 
     cdef int grow(self) except -1 nogil:
-        cdef OpenNode open
+        cdef FrontierRecord record
         cdef Tentative best
         cdef idx_t n_leaves = 1
         cdef int status = 0
         self._forget()
-        self.open_root(&open)
-        self._consider(&open)
+        self.open_root(&record)
+        self._consider(&record)
         while self._n_heap > 0 and n_leaves < self.rule.max_leaf_nodes:
             if self.settings.stop[0]:
                 break
@@ -107,17 +108,17 @@ cdef class BestFirstBuilder(TreeBuilder):
         self._forget()
         return status
 
-    cdef int _consider(self, OpenNode* open) except -1 nogil:
+    cdef int _consider(self, FrontierRecord* record) except -1 nogil:
         """Record the node as a leaf and, if it can be split, the split for later."""
         cdef NodeStats stats
         cdef Tentative item
         # The prefix of constant features is only valid in depth-first order.
-        open.inherited = 0
-        if not self.open_node(open, &stats):
+        record.inherited = 0
+        if not self.open_node(record, &stats):
             return 0
-        if self.split_node(open, &stats, &item.improvement, &item.left, &item.right) < 0:
+        if self.split_node(record, &stats, &item.improvement, &item.left, &item.right) < 0:
             return 0
-        item.node = open.node
+        item.node = record.node
         copy_terms(&self.result.plane, &item.plane)
         self._push(&item)
         return 0
@@ -182,7 +183,7 @@ cdef int copy_terms(const Hyperplane* plane, Hyperplane* out) except -1 nogil:
     out.feature = <feature_t*>copy_block(plane.feature, n * sizeof(feature_t))
     out.weight = <w_t*>copy_block(plane.weight, n * sizeof(w_t))
     out.partner = <feature_t*>copy_block(plane.partner, n * sizeof(feature_t))
-    out.share = <double*>copy_block(plane.share, n * sizeof(double))
+    out.term_share = <double*>copy_block(plane.term_share, n * sizeof(double))
     return 0
 
 
@@ -190,7 +191,7 @@ cdef void free_terms(Hyperplane* plane) noexcept nogil:
     free_block(plane.feature)
     free_block(plane.weight)
     free_block(plane.partner)
-    free_block(plane.share)
+    free_block(plane.term_share)
 
 
 cdef inline bint is_better(const Tentative* a, const Tentative* b) noexcept nogil:

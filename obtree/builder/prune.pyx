@@ -1,6 +1,6 @@
 """Minimal cost-complexity pruning (Breiman et al. 1984, chapter 3) of grown trees.
 
-A node's risk is its impurity times its share of the weight. Keeping the branch of a
+A node's risk is its impurity times its fraction of the weight. Keeping the branch of a
 node t instead of collapsing it buys risk(t) - risk(branch) for leaves(branch) - 1
 more leaves; the ratio is the node's link strength. The weakest link is collapsed again
 and again, and the strengths met on the way are the critical values of alpha.
@@ -53,7 +53,7 @@ def pruning_path(tree):
     ccp_alphas : ndarray of shape (n_collapses + 1,)
         0 for the whole tree, then the strength of each link at its collapse.
     impurities : ndarray of shape (n_collapses + 1,)
-        Total impurity of the leaves, weighted by their share of the rows.
+        Total impurity of the leaves, weighted by their fraction of the rows.
     """
     _, alphas, impurities = collapse_links(tree, np.inf)
     return np.asarray(alphas), np.asarray(impurities)

@@ -18,7 +18,7 @@ class GrowthRule:
     min_samples_split, min_samples_leaf : int
         Rows, whatever their weight.
     min_weight_fraction_leaf : float
-        Share of the weight of the tree's rows.
+        Fraction of the weight of the tree's rows.
     max_features : int
         Candidate directions a node.
     max_leaf_nodes : int

@@ -52,7 +52,7 @@ cdef class NodeStore:
         self.n_terms = 0
         self.uses_lower = False
         self.uses_partner = False
-        self.uses_share = False
+        self.uses_term_share = False
 
     cdef int reserve(self, idx_t n_rows) except -1:
         """Make room for any tree on n_rows rows, or for a large one.
@@ -136,7 +136,7 @@ cdef class NodeStore:
         for k in range(plane.n_terms):
             self.term_feature[at + k] = plane.feature[k]
             self.term_weight[at + k] = plane.weight[k]
-        self._set_rarities(node, plane)
+        self._set_optional_fields(node, plane)
         self.left[node] = left
         self.threshold[node] = plane.threshold
         self.missing_left[node] = 2 if not plane.missing_seen else plane.missing_left != 0
@@ -145,7 +145,7 @@ cdef class NodeStore:
         self.n_terms += plane.n_terms
         return 0
 
-    cdef void _set_rarities(self, node_t node, const Hyperplane* plane) noexcept nogil:
+    cdef void _set_optional_fields(self, node_t node, const Hyperplane* plane) noexcept nogil:
         """Write what few trees need, and once for all nodes and terms before."""
         cdef idx_t k, at = self.n_terms
         if plane.lower > -INFINITY and not self.uses_lower:
@@ -156,8 +156,8 @@ cdef class NodeStore:
             self.uses_partner = True
             for k in range(at):
                 self.term_partner[k] = -1
-        if plane.share != NULL and not self.uses_share:
-            self.uses_share = True
+        if plane.term_share != NULL and not self.uses_term_share:
+            self.uses_term_share = True
             for k in range(at):
                 self.term_share[k] = 1.0
         if self.uses_lower:
@@ -165,9 +165,9 @@ cdef class NodeStore:
         if self.uses_partner:
             for k in range(plane.n_terms):
                 self.term_partner[at + k] = -1 if plane.partner == NULL else plane.partner[k]
-        if self.uses_share:
+        if self.uses_term_share:
             for k in range(plane.n_terms):
-                self.term_share[at + k] = 1.0 if plane.share == NULL else plane.share[k]
+                self.term_share[at + k] = 1.0 if plane.term_share == NULL else plane.term_share[k]
 
     cdef dict to_arrays(self, idx_t n_outputs):
         """The arrays of `obtree.tree.tree.Tree.from_arrays`, terms in node order.
@@ -180,7 +180,7 @@ cdef class NodeStore:
         term_ptr = np.empty(n + 1, dtype=np.int64)
         term_feature = np.empty(self.n_terms, dtype=np.int32)
         term_weight = np.empty(self.n_terms, dtype=np.float64)
-        order = np.empty(self.n_terms if self.uses_partner or self.uses_share else 0,
+        order = np.empty(self.n_terms if self.uses_partner or self.uses_term_share else 0,
                          dtype=np.int64)
         cdef int32_t[::1] rights = right
         cdef uint8_t[::1] sides = missing_left
@@ -216,7 +216,7 @@ cdef class NodeStore:
             arrays["lower_threshold"] = np.array(<double[:n]>self.lower)
         if self.uses_partner:
             arrays["term_partner"] = np.asarray(<int32_t[:self.n_terms]>self.term_partner)[order]
-        if self.uses_share:
+        if self.uses_term_share:
             shares = np.asarray(<double[:self.n_terms]>self.term_share)[order]
             arrays["term_share"] = shares.astype(np.float32)
         return arrays

@@ -38,7 +38,7 @@ def add_parser(subparsers):
     parser = subparsers.add_parser(
         "demo",
         help="compare our forests with scikit-learn's on small real data",
-        description="Train forests on data shipped with scikit-learn and print error (share "
+        description="Train forests on data shipped with scikit-learn and print error (fraction "
         "of wrong classes, or root mean squared error), size and time.",
     )
     parser.add_argument("--n-estimators", type=int, default=100, help="trees (default: 100)")

@@ -94,9 +94,9 @@ cdef extern from "simd/kernels.h":
                                            uint32_t* low_key,
                                            uint32_t* high_key) noexcept nogil
         void (*sort_codes)(const uint32_t* codes, Py_ssize_t n, uint32_t low, uint32_t high,
-                           uint64_t* words, uint64_t* spare) noexcept nogil
+                           uint64_t* words, uint64_t* buffer) noexcept nogil
         void (*sort_words)(uint64_t* words, Py_ssize_t n, uint32_t high,
-                           uint64_t* spare) noexcept nogil
+                           uint64_t* buffer) noexcept nogil
         void (*project_rows)(const float* X, Py_ssize_t row_stride, Py_ssize_t col_stride,
                              const int32_t* feature, const double* weight, Py_ssize_t n_terms,
                              const int32_t* rows, Py_ssize_t n, double* out) noexcept nogil
@@ -116,7 +116,7 @@ cdef extern from "simd/kernels.h":
                            Py_ssize_t n) noexcept nogil
         Py_ssize_t (*split_rows)(const void* codes, int32_t width, Py_ssize_t stride,
                                  uint32_t cut, const int32_t* places, int32_t* rows,
-                                 Py_ssize_t n, int32_t* spare) noexcept nogil
+                                 Py_ssize_t n, int32_t* buffer) noexcept nogil
         void (*copy_codes)(const uint8_t* codes, Py_ssize_t row_bytes, const int32_t* rows,
                            Py_ssize_t n, uint8_t* out, uint8_t* bits) noexcept nogil
         void (*dot_rows)(const float* x, Py_ssize_t stride, Py_ssize_t n, const float* w,
@@ -131,22 +131,22 @@ cdef extern from "simd/kernels.h":
         void (*add_moments)(const float* x, Py_ssize_t n, Py_ssize_t n_columns,
                             const float* origin, const double* weight, double* sum,
                             double* squares) noexcept nogil
-        void (*centre_row)(const float* x, const int32_t* column, Py_ssize_t n_columns,
-                           const float* origin, const float* mean, const float* scale,
-                           float* out) noexcept nogil
-        void (*move_weights)(float* w, float* m, float* v, const float* gradient, Py_ssize_t n,
-                             float rate, float lift) noexcept nogil
-        void (*dot_units)(const float* w, Py_ssize_t stride, const int32_t* at, Py_ssize_t n,
-                          const float* x, float* out) noexcept nogil
-        void (*soften_scores)(const float* score, Py_ssize_t n, float* below,
-                              float* above) noexcept nogil
+        void (*standardise_row)(const float* x, const int32_t* column, Py_ssize_t n_columns,
+                                const float* origin, const float* mean, const float* scale,
+                                float* out) noexcept nogil
+        void (*adam_step)(float* w, float* m, float* v, const float* gradient, Py_ssize_t n,
+                          float rate, float v_correction) noexcept nogil
+        void (*dot_selected)(const float* w, Py_ssize_t stride, const int32_t* at, Py_ssize_t n,
+                             const float* x, float* out) noexcept nogil
+        void (*apply_logistic)(const float* score, Py_ssize_t n, float* below,
+                               float* above) noexcept nogil
         void (*proximal_step)(float* w, float* squares, float* total, const float* gradient,
                               Py_ssize_t n, float rate, float shrink,
                               float decay) noexcept nogil
-        void (*guess_rows)(const float* x, Py_ssize_t n_columns, const int32_t* rows,
-                           Py_ssize_t n, const float* w, double* out) noexcept nogil
-        void (*guess_bytes)(const uint8_t* x, Py_ssize_t n_columns, const int32_t* rows,
-                            Py_ssize_t n, const float* w, double* out) noexcept nogil
+        void (*approximate_rows)(const float* x, Py_ssize_t n_columns, const int32_t* rows,
+                                 Py_ssize_t n, const float* w, double* out) noexcept nogil
+        void (*approximate_bytes)(const uint8_t* x, Py_ssize_t n_columns, const int32_t* rows,
+                                  Py_ssize_t n, const float* w, double* out) noexcept nogil
         void (*sum_bytes)(const uint8_t* x, Py_ssize_t n_columns, const int32_t* rows,
                           Py_ssize_t n, const int16_t* w, double* out) noexcept nogil
         void (*add_bytes)(const uint8_t* x, Py_ssize_t n_columns, const int32_t* rows,
@@ -156,10 +156,10 @@ cdef extern from "simd/kernels.h":
         int64_t (*pack_bytes)(const float* x, Py_ssize_t n, uint8_t* out) noexcept nogil
         void (*traverse_narrow)(const NarrowNode* nodes, const uint32_t* x, Py_ssize_t n_rows,
                                 Py_ssize_t n_features, int32_t shift, uint32_t mask,
-                                int32_t n_sure, int32_t has_missing, uint32_t* found,
+                                int32_t n_unchecked, int32_t has_missing, uint32_t* found,
                                 uint32_t* scratch) noexcept nogil
         void (*traverse_wide)(const WideNode* nodes, const float* x, Py_ssize_t n_rows,
-                              Py_ssize_t n_features, int32_t n_sure, uint32_t* found,
+                              Py_ssize_t n_features, int32_t n_unchecked, uint32_t* found,
                               uint32_t* scratch) noexcept nogil
         void (*traverse_planes)(const PlaneNode* nodes, const PlaneTerms* terms, const float* x,
                                 Py_ssize_t n_rows, Py_ssize_t n_features,

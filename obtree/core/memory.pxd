@@ -14,7 +14,7 @@ cdef class Workspace:
     cdef readonly size_t n_bytes
 
     cdef void* take(self, size_t n_items, size_t item_size) except NULL
-    cdef void* share(self, size_t n_items, size_t item_size) except NULL
+    cdef void* take_shared(self, size_t n_items, size_t item_size) except NULL
     cdef void* take_part(self, size_t n_items, size_t item_size) except NULL
 
 

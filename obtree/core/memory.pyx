@@ -99,7 +99,7 @@ cdef class Workspace:
         self.n_bytes += n_items * item_size
         return block
 
-    cdef void* share(self, size_t n_items, size_t item_size) except NULL:
+    cdef void* take_shared(self, size_t n_items, size_t item_size) except NULL:
         """A block that others may have too, for what is forgotten when a call returns.
 
         Those who ask for most should ask first: a larger block is a new one.

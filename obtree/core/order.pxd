@@ -37,11 +37,11 @@ cdef inline idx_t find_range(const double* score, idx_t n, double* low,
 
 # OUT words (n), sorted by score: equal scores have equal keys and stand in the order of
 # their positions, different ones have different keys; NaN has the largest key and stands
-# last. OUT n_missing, the number of NaN. SCRATCH keys, spare (n). Returns False, with
+# last. OUT n_missing, the number of NaN. SCRATCH keys, buffer (n). Returns False, with
 # nothing in `words`, when all scores are equal or all are NaN, or when the scores span more
 # than float64 can hold.
 cdef inline bint sort_scores(const double* score, idx_t n, uint32_t* keys, uint64_t* words,
-                             uint64_t* spare, idx_t* n_missing) noexcept nogil:
+                             uint64_t* buffer, idx_t* n_missing) noexcept nogil:
     cdef double low, high
     cdef uint32_t top = choose_top(n)
     cdef idx_t p
@@ -50,13 +50,13 @@ cdef inline bint sort_scores(const double* score, idx_t n, uint32_t* keys, uint6
         return False
     kernels().score_keys(score, n, low, choose_scale(top, high - low), keys)
     if n_missing[0] == 0:
-        sort_codes(keys, n, 0, top, words, spare)
+        sort_codes(keys, n, 0, top, words, buffer)
     else:
         for p in range(n):
             if score[p] != score[p]:
                 keys[p] = top + 1
-        sort_codes(keys, n, 0, top + 1, words, spare)
-    if settle_ties(score, words, n - n_missing[0], spare):
+        sort_codes(keys, n, 0, top + 1, words, buffer)
+    if sort_ties(score, words, n - n_missing[0], buffer):
         number_keys(score, words, n)
     return True
 
@@ -67,8 +67,8 @@ cdef inline double choose_scale(uint32_t top, double span) noexcept nogil:
     return scale if scale != INFINITY else 0.0
 
 
-cdef inline bint settle_ties(const double* score, uint64_t* words, idx_t n,
-                             uint64_t* spare) noexcept nogil:
+cdef inline bint sort_ties(const double* score, uint64_t* words, idx_t n,
+                           uint64_t* buffer) noexcept nogil:
     """Put different scores that share a key in order; whether there were any."""
     cdef idx_t start = 0, end
     cdef double first
@@ -83,13 +83,13 @@ cdef inline bint settle_ties(const double* score, uint64_t* words, idx_t n,
                 end += 1
             if differ:
                 found = True
-                sort_run(score, words + start, end - start, spare)
+                sort_run(score, words + start, end - start, buffer)
         start = end
     return found
 
 
 cdef inline void sort_run(const double* score, uint64_t* words, idx_t n,
-                          uint64_t* spare) noexcept nogil:
+                          uint64_t* buffer) noexcept nogil:
     """Sort words by score; equal ones keep their order. The keys are then meaningless."""
     cdef double low = INFINITY, high = -INFINITY, s, scale
     cdef uint64_t word
@@ -112,9 +112,9 @@ cdef inline void sort_run(const double* score, uint64_t* words, idx_t n,
     for i in range(n):
         k = word_position(words[i])
         words[i] = make_word(<uint32_t>((score[k] - low) * scale), k)
-    sort_words(words, n, spare)
+    sort_words(words, n, buffer)
     # The lowest and the highest have different keys now: each run is shorter than this one.
-    settle_ties(score, words, n, spare)
+    sort_ties(score, words, n, buffer)
 
 
 cdef inline void number_keys(const double* score, uint64_t* words, idx_t n) noexcept nogil:

@@ -45,18 +45,18 @@ cdef inline uint32_t float_key(float value) noexcept nogil:
     return ~bits if bits >> 31 else bits | <uint32_t>0x80000000
 
 
-# IN codes (n); OUT words (n) as (code - low, position), sorted; SCRATCH spare (n).
+# IN codes (n); OUT words (n) as (code - low, position), sorted; SCRATCH buffer (n).
 cdef void sort_codes(const uint32_t* codes, idx_t n, uint32_t low, uint32_t high,
-                     uint64_t* words, uint64_t* spare) noexcept nogil
+                     uint64_t* words, uint64_t* buffer) noexcept nogil
 
 # IN/OUT words (n): those with the largest key, which stand last, come first and get key 0,
 # that of the smallest value. A cut between the two groups would divide the same rows as one
-# judged before, between the largest key and all others. SCRATCH spare (n).
-cdef void rotate_last(uint64_t* words, idx_t n, uint64_t* spare) noexcept nogil
+# judged before, between the largest key and all others. SCRATCH buffer (n).
+cdef void rotate_last(uint64_t* words, idx_t n, uint64_t* buffer) noexcept nogil
 
-# IN/OUT words (n), positions of equal keys ascending; SCRATCH spare (n).
-cdef void sort_words(uint64_t* words, idx_t n, uint64_t* spare) noexcept nogil
+# IN/OUT words (n), positions of equal keys ascending; SCRATCH buffer (n).
+cdef void sort_words(uint64_t* words, idx_t n, uint64_t* buffer) noexcept nogil
 
 # The same for keys of at most `high`, in fewer steps when that is small.
 cdef void sort_words_below(uint64_t* words, idx_t n, uint32_t high,
-                           uint64_t* spare) noexcept nogil
+                           uint64_t* buffer) noexcept nogil

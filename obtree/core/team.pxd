@@ -20,7 +20,7 @@ cdef bint should_stop(void* team, idx_t member) noexcept nogil
 # elsewhere it does nothing.
 cdef int check_signals() except -1
 
-# Say that an item begins, for `observe_items`; who shares out items by `prange` calls it.
+# Say that an item begins, for `observe_items`; who distributes items by `prange` calls it.
 cdef void note_item() noexcept nogil
 
 # Tests: call `begins` (NULL: nothing) as each item begins, look for signals so often, and start

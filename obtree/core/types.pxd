@@ -29,8 +29,8 @@ cdef inline double impurity_epsilon() noexcept nogil:
     return 2.220446049250313e-16
 
 
-cdef inline double rounding_share() noexcept nogil:
-    """Targets that differ by at most this share of the largest of them differ by rounding.
+cdef inline double rounding_tolerance() noexcept nogil:
+    """Targets that differ by at most this fraction of the largest of them differ by rounding.
 
     A few digits of the last place: sums of numbers that ought to be equal.
     """

@@ -12,7 +12,7 @@ from libc.string cimport memset
 
 from obtree.core.memory cimport Workspace
 from obtree.core.sort cimport word_key, word_position
-from obtree.core.types cimport idx_t, rounding_share, row_t, w_t, y_t
+from obtree.core.types cimport idx_t, rounding_tolerance, row_t, w_t, y_t
 from obtree.criterion.base cimport (
     Criterion,
     Cut,
@@ -76,7 +76,7 @@ cdef class AbsoluteError(Criterion):
         self.negligible = 0.0
         for k in range(self.n_outputs):
             largest = find_largest(self._y, self.n_outputs, k, rows, n)
-            self.negligible += rounding_share() * largest / self.n_outputs
+            self.negligible += rounding_tolerance() * largest / self.n_outputs
         return 0
 
     cdef int load_node(self, const row_t* rows, idx_t n, const w_t* weight,

@@ -26,7 +26,7 @@ from obtree.data.targets cimport TargetView
 cdef struct NodeStats:
     double impurity
     w_t weight                # sum of the rows' weights
-    double level              # what monotonic constraints compare: mean, or share of class 1
+    double level              # what monotonic constraints compare: mean, or fraction of class 1
 
 
 cdef struct ScanLimits:

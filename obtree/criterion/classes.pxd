@@ -30,7 +30,7 @@ cdef class ClassCriterion(Criterion):
     cdef w_t* bins                    # (n_bins * n_padded) weights, zero between calls
     cdef uint32_t* bin_rows           # (n_bins) rows, zero between calls
     cdef idx_t max_bins
-    cdef double margin_share          # rounding of a cut's score as a share of the weight
+    cdef double relative_margin       # rounding of a cut's score as a fraction of the weight
     cdef double slots_per_row         # slots whose sweep costs what bins save for a row
 
     cdef w_t load_packed(self, const row_t* rows, idx_t n) noexcept nogil

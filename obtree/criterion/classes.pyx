@@ -93,7 +93,7 @@ cdef class ClassCriterion(Criterion):
         cdef w_t weight_sum = (self.load_packed(rows, n) if self.packs
                                else self.load_rows(rows, n, weight))
         node.weight = weight_sum
-        node.margin = self.margin_share * weight_sum
+        node.margin = self.relative_margin * weight_sum
         stats.weight = weight_sum
         stats.impurity = self.impurity_of(node.total, weight_sum)
         self.goal = self.perfect_score() - node.margin
@@ -268,7 +268,7 @@ cdef class ClassCriterion(Criterion):
             value[self.class_of[s]] = self.class_total[self.class_of[s]] / self.node.weight
 
     cdef void clip_value(self, double* value, double lower, double upper) noexcept nogil:
-        # Monotonic constraints are for two classes; the level is the share of class 1.
+        # Monotonic constraints are for two classes; the level is the fraction of class 1.
         if self.node.stride < 2 or lower <= value[1] <= upper:
             return
         value[1] = min(max(value[1], lower), upper)

@@ -30,7 +30,7 @@ cdef class Entropy(ClassCriterion):
 
     def __cinit__(self, *args):
         self.slots_per_row = 0.5
-        self.margin_share = 1e-12
+        self.relative_margin = 1e-12
 
     cdef int bind(self, const DataView* data, const TargetView* targets, Workspace workspace,
                   idx_t max_rows) except -1:
@@ -63,7 +63,7 @@ cdef class Entropy(ClassCriterion):
         return 0
 
     cdef double impurity_of(self, const w_t* counts, w_t weight) noexcept nogil:
-        cdef double entropy = 0.0, share
+        cdef double entropy = 0.0, fraction
         cdef double lane[4]
         cdef idx_t s
         if weight < self._sums.n_table:
@@ -81,8 +81,8 @@ cdef class Entropy(ClassCriterion):
             return max(entropy, 0.0) / (weight * log(2.0) * self.n_outputs)
         for s in range(self.node.n_slots):
             if counts[s] > 0.0:
-                share = counts[s] / weight
-                entropy -= share * log(share)
+                fraction = counts[s] / weight
+                entropy -= fraction * log(fraction)
         return entropy / (log(2.0) * self.n_outputs)
 
     cdef double perfect_score(self) noexcept nogil:

@@ -21,7 +21,7 @@ cdef class Gini(ClassCriterion):
     cdef int begin_tree(self, const row_t* rows, idx_t n, const w_t* weight) except -1 nogil:
         """Allow for rounding, unless all weights are whole numbers, whose sums are exact."""
         ClassCriterion.begin_tree(self, rows, n, weight)
-        self.margin_share = 0.0 if self.whole_weights else 1e-12
+        self.relative_margin = 0.0 if self.whole_weights else 1e-12
         return 0
 
     cdef double impurity_of(self, const w_t* counts, w_t weight) noexcept nogil:

@@ -10,7 +10,7 @@ from libc.string cimport memset
 
 from obtree.core.dispatch cimport kernels
 from obtree.core.memory cimport Workspace
-from obtree.core.types cimport idx_t, rounding_share, row_t, w_t, y_t
+from obtree.core.types cimport idx_t, rounding_tolerance, row_t, w_t, y_t
 from obtree.criterion.base cimport (
     Criterion, Cut, FlipBase, NodeStats, RankColumn, ScanLimits, count_rows, find_largest,
 )
@@ -63,7 +63,7 @@ cdef class MomentCriterion(Criterion):
 
     cdef double find_negligible(self, double largest) noexcept nogil:
         """The impurity that rounding leaves of one output, whose largest target is given."""
-        return (rounding_share() * largest) * (rounding_share() * largest)
+        return (rounding_tolerance() * largest) * (rounding_tolerance() * largest)
 
     cdef int load_node(self, const row_t* rows, idx_t n, const w_t* weight,
                        NodeStats* stats) except -1 nogil:
@@ -265,7 +265,7 @@ cdef class Poisson(MomentCriterion):
 
     cdef double find_negligible(self, double largest) noexcept nogil:
         # Each logarithm is off by a few digits of the last place.
-        return rounding_share() * largest
+        return rounding_tolerance() * largest
 
     cdef double perfect_score(self, double impurity) noexcept nogil:
         return impurity

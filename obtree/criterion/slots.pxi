@@ -25,7 +25,7 @@ cdef class SlotCriterion(ClassCriterion):
 
     def __cinit__(self, *args):
         self.slots_per_row = 0.5
-        self.margin_share = 1e-12
+        self.relative_margin = 1e-12
 
     cdef int scan(self, const uint64_t* words, idx_t n, const ScanLimits* limits,
                   Cut* best) except -1 nogil:
@@ -73,7 +73,7 @@ cdef class SlotCriterion(ClassCriterion):
         return worth
 
     cdef double impurity_of(self, const w_t* counts, w_t weight) noexcept nogil:
-        """Share of the rows outside the node's largest class, averaged over the outputs."""
+        """Fraction of the rows outside the node's largest class, averaged over the outputs."""
         cdef double minorities = 0.0
         cdef w_t most
         cdef idx_t k, c
@@ -100,7 +100,7 @@ cdef class SumMinority(SlotCriterion):
 
 
 cdef class Twoing(SlotCriterion):
-    """How far apart the class shares of the two sides are.
+    """How far apart the class fractions of the two sides are.
 
     The measure belongs to a cut and not to a node; nodes report their Gini impurity.
     """
@@ -129,7 +129,7 @@ cdef class SumOfVariances(SlotCriterion):
                   idx_t max_rows) except -1:
         ClassCriterion.bind(self, data, targets, workspace, max_rows)
         # Scores are sums of squared class numbers.
-        self.margin_share = 1e-12 * max(1, targets.max_n_classes - 1) ** 2
+        self.relative_margin = 1e-12 * max(1, targets.max_n_classes - 1) ** 2
         return 0
 
     cdef double impurity_of(self, const w_t* counts, w_t weight) noexcept nogil:

@@ -117,7 +117,7 @@ cdef class RankBlock:
                 self.view.words[next_[k]] = make_word(entries.code[e], p)
                 next_[k] += 1
 
-    cdef void open_node(self, const row_t* rows, idx_t start, idx_t end) noexcept nogil:
+    cdef void load_node(self, const row_t* rows, idx_t start, idx_t end) noexcept nogil:
         """Make `view` fit the node of rows[start:end]; nodes come in depth-first order."""
         cdef idx_t p
         if self._is_sparse:

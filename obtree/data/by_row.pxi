@@ -18,8 +18,8 @@ from obtree.data.read cimport stored_code, stored_row
 cdef enum:
     LAID_BYTES = 1048576      # of rows that a thread takes at a time
     CACHE_BYTES = 524288      # a typical second-level cache
-    HOLLOW_COLUMNS = 256      # from which data may be called hollow
-    HOLLOW_SHARE = 8
+    MANY_COLUMNS = 256        # from which data may be mostly zero
+    CELLS_PER_NONZERO = 8
     SIGNAL_CELLS = 1 << 20    # that are laid out between two looks for signals
 
 # Nanoseconds to copy or rank a byte; roughly, to choose the number of threads.
@@ -29,7 +29,7 @@ cdef double BYTE_WORK = 0.5
 # ---- ranks ------------------------------------------------------------------------------
 
 
-cdef struct RowJob:
+cdef struct RowContext:
     const DataView* view
     const ByteTable* bytes    # X of bytes; else NULL
     const uint8_t* rank_of
@@ -44,17 +44,17 @@ cdef int lay_ranks(DataView* view, Workspace memory, const ByteTable* bytes,
     N_BYTE_VALUES); else NULL, both.
     """
     cdef idx_t n = view.n_samples
-    cdef RowJob job
-    job.rows = take_rows(view, memory)
-    if job.rows == NULL:
+    cdef RowContext shared
+    shared.rows = take_rows(view, memory)
+    if shared.rows == NULL:
         return 0
-    job.view = view
-    job.bytes = bytes
-    job.rank_of = rank_of
-    job.block = max(LAID_BYTES // view.row_bytes // ROW_BLOCK, 1) * ROW_BLOCK
+    shared.view = view
+    shared.bytes = bytes
+    shared.rank_of = rank_of
+    shared.block = max(LAID_BYTES // view.row_bytes // ROW_BLOCK, 1) * ROW_BLOCK
     n_threads = choose_threads(BYTE_WORK * n * view.row_bytes, n_threads)
     with nogil:
-        run_items(lay_block, &job, (n + job.block - 1) // job.block, n_threads, stop)
+        run_items(lay_block, &shared, (n + shared.block - 1) // shared.block, n_threads, stop)
     return 0
 
 
@@ -81,16 +81,17 @@ cdef uint8_t* take_rows(DataView* view, Workspace memory) except? NULL:
 
 cdef void lay_block(void* context, idx_t item, idx_t member, void* team) noexcept nogil:
     """Copy the ranks of some rows from all columns, a few rows at a time."""
-    cdef const RowJob* job = <const RowJob*>context
-    cdef idx_t start = item * job.block
-    cdef idx_t end = min(start + job.block, job.view.n_samples)
+    cdef const RowContext* shared = <const RowContext*>context
+    cdef idx_t start = item * shared.block
+    cdef idx_t end = min(start + shared.block, shared.view.n_samples)
     cdef idx_t here
     while start < end:
         here = min(start + ROW_BLOCK, end)
-        if job.bytes != NULL:
-            lay_bytes(job.bytes, job.view.n_features, job.rank_of, start, here, job.rows)
+        if shared.bytes != NULL:
+            lay_bytes(shared.bytes, shared.view.n_features, shared.rank_of, start, here,
+                      shared.rows)
         else:
-            lay_codes(job.view, start, here, job.rows)
+            lay_codes(shared.view, start, here, shared.rows)
         start = here
 
 
@@ -175,14 +176,14 @@ cdef inline bint is_entry(const DataView* view, idx_t j, idx_t k, idx_t zero) no
     return <idx_t>stored_code(&view.columns[j], k) != zero
 
 
-cdef bint is_hollow(const DataView* view) noexcept nogil:
+cdef bint is_mostly_zero(const DataView* view) noexcept nogil:
     """Whether nearly all cells are zero and there are many columns of that kind; the same for a
     dense array and for its sparse twin. The ranks of all columns are there.
     """
     cdef const ColumnView* column
     cdef idx_t n = view.n_samples, j, k, zero, total = 0
-    cdef idx_t limit = n * view.n_features // HOLLOW_SHARE
-    if view.n_features < HOLLOW_COLUMNS:
+    cdef idx_t limit = n * view.n_features // CELLS_PER_NONZERO
+    if view.n_features < MANY_COLUMNS:
         return False
     for j in range(view.n_features):
         column = &view.columns[j]

@@ -80,8 +80,8 @@ cdef inline void load_tile(const ByteTable* table, idx_t start, idx_t n_rows, id
 
 
 # Columns [first, first + n_columns) one behind the other. OUT out (n_columns * n_rows).
-cdef inline void lift_bytes(const ByteTable* table, idx_t first, idx_t n_columns,
-                            uint8_t* out) noexcept nogil:
+cdef inline void extract_bytes(const ByteTable* table, idx_t first, idx_t n_columns,
+                               uint8_t* out) noexcept nogil:
     cdef uint8_t tile[TILE * TILE]
     cdef uint8_t turned[TILE * TILE]
     cdef idx_t n = table.n_rows

@@ -1,6 +1,6 @@
 # All columns of X turned to ranks, by threads.
 #
-# Dense columns are lifted out of X a strip at a time, ranked and packed. Bytes are ranked by a
+# Dense columns are copied out of X a strip at a time, ranked and packed. Bytes are ranked by a
 # table of 256 ranks a column. Sparse columns keep one rank for each stored entry, so that memory
 # follows the number of entries and not the number of cells.
 #
@@ -16,7 +16,7 @@ from libc.string cimport memcpy
 from obtree.core.memory cimport Workspace
 from obtree.core.team cimport check_signals, choose_threads, run_items, should_stop
 from obtree.core.types cimport X_t, idx_t, row_t
-from obtree.data.byte_columns cimport TILE, ByteTable, lift_bytes
+from obtree.data.byte_columns cimport TILE, ByteTable, extract_bytes
 from obtree.data.encode cimport (
     N_BYTE_VALUES, Encoding, code_width, count_above, encode_column, map_bytes, pack_codes,
     rank_bytes,
@@ -60,7 +60,7 @@ cdef int reserve_column(const DataView* view, ColumnView* column, idx_t n, Encod
 # ---- bytes ------------------------------------------------------------------------------
 
 
-cdef struct ByteJob:
+cdef struct ByteContext:
     const DataView* view
     ColumnView* columns
     const ByteTable* table
@@ -77,49 +77,49 @@ cdef int encode_bytes(object X, DataView* view, Workspace memory, int n_threads,
     cdef idx_t n_features = view.n_features
     cdef Workspace scratch = Workspace()
     cdef ByteTable table
-    cdef ByteJob job
+    cdef ByteContext shared
     cdef idx_t j
     table.x = &cells[0, 0] if X.size else NULL
     table.n_rows = n
     table.row_stride = X.strides[0]
     table.col_stride = X.strides[1]
-    job.view = view
-    job.columns = <ColumnView*>view.columns
-    job.table = &table
-    job.rank_of = <uint8_t*>scratch.take(n_features * N_BYTE_VALUES, 1)
-    job.values = <X_t*>scratch.take(n_features * N_BYTE_VALUES, sizeof(X_t))
-    job.codes = <uint8_t*>memory.take(n_features * n, 1)
+    shared.view = view
+    shared.columns = <ColumnView*>view.columns
+    shared.table = &table
+    shared.rank_of = <uint8_t*>scratch.take(n_features * N_BYTE_VALUES, 1)
+    shared.values = <X_t*>scratch.take(n_features * N_BYTE_VALUES, sizeof(X_t))
+    shared.codes = <uint8_t*>memory.take(n_features * n, 1)
     n_threads = choose_threads(BYTE_WORK * n * n_features, n_threads)
     with nogil:
-        run_items(encode_tile, &job, (n_features + TILE - 1) // TILE, n_threads, stop)
+        run_items(encode_tile, &shared, (n_features + TILE - 1) // TILE, n_threads, stop)
     for j in range(n_features):
-        keep_values(&job.columns[j], job.values + j * N_BYTE_VALUES, memory)
-    return lay_ranks(view, memory, &table, job.rank_of, n_threads, stop)
+        keep_values(&shared.columns[j], shared.values + j * N_BYTE_VALUES, memory)
+    return lay_ranks(view, memory, &table, shared.rank_of, n_threads, stop)
 
 
 cdef void encode_tile(void* context, idx_t item, idx_t member, void* team) noexcept nogil:
-    """A tile of columns of bytes: lift them out of X, rank them where they are."""
-    cdef const ByteJob* job = <const ByteJob*>context
-    cdef idx_t n = job.view.n_samples
+    """A tile of columns of bytes: copy them out of X, rank them where they are."""
+    cdef const ByteContext* shared = <const ByteContext*>context
+    cdef idx_t n = shared.view.n_samples
     cdef idx_t first = item * TILE
-    cdef idx_t end = min(first + TILE, job.view.n_features)
+    cdef idx_t end = min(first + TILE, shared.view.n_features)
     cdef ColumnView* column
     cdef uint8_t* own
     cdef Encoding found
     cdef idx_t j
-    lift_bytes(job.table, first, end - first, job.codes + first * n)
+    extract_bytes(shared.table, first, end - first, shared.codes + first * n)
     for j in range(first, end):
         if should_stop(team, member):
             return
-        own = job.codes + j * n
-        column = &job.columns[j]
-        found = rank_bytes(own, n, job.rank_of + j * N_BYTE_VALUES,
-                           job.values + j * N_BYTE_VALUES)
+        own = shared.codes + j * n
+        column = &shared.columns[j]
+        found = rank_bytes(own, n, shared.rank_of + j * N_BYTE_VALUES,
+                           shared.values + j * N_BYTE_VALUES)
         column.width = 1
         column.codes = own
         column.n_stored = n
         column.n_values = found.n_values
-        column.n_above = map_bytes(own, n, job.rank_of + j * N_BYTE_VALUES, own)
+        column.n_above = map_bytes(own, n, shared.rank_of + j * N_BYTE_VALUES, own)
 
 
 # ---- dense ------------------------------------------------------------------------------
@@ -134,7 +134,7 @@ cdef struct StripScratch:
     Encoding* found           # (strip)
 
 
-cdef struct DenseJob:
+cdef struct DenseContext:
     const DataView* view
     ColumnView* columns
     const CellTable* cells
@@ -146,75 +146,75 @@ cdef struct DenseJob:
 
 cdef int encode_dense(object X, DataView* view, Workspace memory, int n_threads,
                       const volatile int* stop) except -1:
-    """X : ndarray of a type in LIFTED (lift.pxi). Ranks are laid out by row as well, where that
-    pays.
+    """X : ndarray of a type in NATIVE_TYPES (extract.pxi). Ranks are laid out by row as well, where
+    that pays.
     """
     cdef idx_t n = view.n_samples
     cdef idx_t n_features = view.n_features
     cdef Workspace scratch = Workspace()
     cdef CellTable table
-    cdef DenseJob job
+    cdef DenseContext shared
     cdef idx_t k, strip
     n_threads = choose_threads(CELL_WORK * n * n_features, min(n_threads, n_features))
     # Threads share the scratch; but columns next to each other are in one cache line of X.
     strip = min(64, CHUNK_BYTES // (12 * n_threads * max(n, 1)))
     strip = min(max(strip, 1), (n_features + n_threads - 1) // n_threads)
     open_cells(X, &table)
-    job.view = view
-    job.columns = <ColumnView*>view.columns
-    job.cells = &table
-    job.memory = <void*>memory
-    job.strip = strip
-    job.failed = 0
-    job.scratch = <StripScratch*>scratch.take(n_threads, sizeof(StripScratch))
+    shared.view = view
+    shared.columns = <ColumnView*>view.columns
+    shared.cells = &table
+    shared.memory = <void*>memory
+    shared.strip = strip
+    shared.failed = 0
+    shared.scratch = <StripScratch*>scratch.take(n_threads, sizeof(StripScratch))
     for k in range(n_threads):
-        job.scratch[k].cells = <X_t*>scratch.take(strip * n, sizeof(X_t))
-        job.scratch[k].values = <X_t*>scratch.take(strip * n, sizeof(X_t))
-        job.scratch[k].codes = <uint32_t*>scratch.take(strip * n, sizeof(uint32_t))
-        job.scratch[k].words = <uint64_t*>scratch.take(2 * n, sizeof(uint64_t))
-        job.scratch[k].found = <Encoding*>scratch.take(strip, sizeof(Encoding))
+        shared.scratch[k].cells = <X_t*>scratch.take(strip * n, sizeof(X_t))
+        shared.scratch[k].values = <X_t*>scratch.take(strip * n, sizeof(X_t))
+        shared.scratch[k].codes = <uint32_t*>scratch.take(strip * n, sizeof(uint32_t))
+        shared.scratch[k].words = <uint64_t*>scratch.take(2 * n, sizeof(uint64_t))
+        shared.scratch[k].found = <Encoding*>scratch.take(strip, sizeof(Encoding))
     with nogil:
-        run_items(encode_strip, &job, (n_features + strip - 1) // strip, n_threads, stop)
-    if job.failed:
+        run_items(encode_strip, &shared, (n_features + strip - 1) // strip, n_threads, stop)
+    if shared.failed:
         raise MemoryError(f"no room for the ranks of {n} rows of {n_features} features")
     return lay_ranks(view, memory, NULL, NULL, n_threads, stop)
 
 
 cdef void encode_strip(void* context, idx_t item, idx_t member, void* team) noexcept nogil:
-    """A strip of columns: lift them out of X, rank them, pack them."""
-    cdef DenseJob* job = <DenseJob*>context
-    cdef StripScratch* own = &job.scratch[member]
-    cdef idx_t n = job.view.n_samples
-    cdef idx_t first = item * job.strip
-    cdef idx_t n_here = min(job.strip, job.view.n_features - first)
+    """A strip of columns: copy them out of X, rank them, pack them."""
+    cdef DenseContext* shared = <DenseContext*>context
+    cdef StripScratch* own = &shared.scratch[member]
+    cdef idx_t n = shared.view.n_samples
+    cdef idx_t first = item * shared.strip
+    cdef idx_t n_here = min(shared.strip, shared.view.n_features - first)
     cdef ColumnView* column
     cdef idx_t c
-    if job.failed:
+    if shared.failed:
         return
-    lift_columns(job.cells, first, n_here, own.cells)
+    extract_columns(shared.cells, first, n_here, own.cells)
     for c in range(n_here):
         if should_stop(team, member):
             return
         own.found[c] = encode_column(own.cells + c * n, n, own.codes + c * n, own.values + c * n,
                                      own.words, own.words + n)
-    if not reserve_strip(job, own, first, n_here):
-        job.failed = 1
+    if not reserve_strip(shared, own, first, n_here):
+        shared.failed = 1
         return
     for c in range(n_here):
-        column = &job.columns[first + c]
+        column = &shared.columns[first + c]
         pack_codes(own.codes + c * n, n, column.width, <void*>column.codes)
         column.n_above = count_above(own.codes + c * n, n)
 
 
-cdef bint reserve_strip(const DenseJob* job, const StripScratch* own, idx_t first,
+cdef bint reserve_strip(const DenseContext* shared, const StripScratch* own, idx_t first,
                         idx_t n_columns) noexcept with gil:
     """Room for a strip of columns; the GIL keeps other threads out. False: no memory."""
-    cdef idx_t n = job.view.n_samples
+    cdef idx_t n = shared.view.n_samples
     cdef idx_t c
     try:
         for c in range(n_columns):
-            reserve_column(job.view, &job.columns[first + c], n, own.found[c],
-                           own.values + c * n, <Workspace>job.memory)
+            reserve_column(shared.view, &shared.columns[first + c], n, own.found[c],
+                           own.values + c * n, <Workspace>shared.memory)
     except MemoryError:
         return False
     return True
@@ -238,7 +238,7 @@ cdef int encode_sparse(object X, DataView* view, Workspace memory) except -1:
     cdef X_t* values = <X_t*>scratch.take(longest, sizeof(X_t))
     cdef uint32_t* codes = <uint32_t*>scratch.take(longest, sizeof(uint32_t))
     cdef uint64_t* words = <uint64_t*>scratch.take(longest, sizeof(uint64_t))
-    cdef uint64_t* spare = <uint64_t*>scratch.take(longest, sizeof(uint64_t))
+    cdef uint64_t* buffer = <uint64_t*>scratch.take(longest, sizeof(uint64_t))
     for j in range(view.n_features):
         column = <ColumnView*>&view.columns[j]
         n_stored = indptr[j + 1] - indptr[j]
@@ -253,7 +253,7 @@ cdef int encode_sparse(object X, DataView* view, Workspace memory) except -1:
         # An extra cell stands for the zeros that are not stored.
         cells[n_stored] = 0.0
         n_cells = n_stored + (1 if n_stored < view.n_samples else 0)
-        encoding = encode_column(cells, n_cells, codes, values, words, spare)
+        encoding = encode_column(cells, n_cells, codes, values, words, buffer)
         reserve_column(view, column, n_stored, encoding, values, memory)
         pack_codes(codes, n_stored, column.width, <void*>column.codes)
         column.rows = rows

@@ -36,7 +36,7 @@ cdef struct DataView:
     const uint8_t* row_codes
     idx_t row_bytes
     idx_t row_limit
-    # Which byte of row_codes the open node's rows begin at, when that holds but a few rows (see
+    # Which byte of row_codes the current node's rows begin at, when that holds but a few rows (see
     # block.pxi): a node is then read as a whole and row_bytes is 0. NULL: every row stands in
     # its place.
     const row_t* row_places
@@ -48,12 +48,12 @@ cdef struct DataView:
     const feature_t* entry_feature
     const uint32_t* entry_code    # ranks
     const X_t* entry_x        # and values, NaN when missing
-    bint is_hollow            # nearly all cells of many columns are zero, see by_row.pxi
-    # Scratch of a worker, NULL where there is none. Row r is number place[r] of the open node,
+    bint is_mostly_zero       # nearly all cells of many columns are zero, see by_row.pxi
+    # Scratch of a worker, NULL where there is none. Row r is number place[r] of the current node,
     # if it is one of its rows.
     row_t* place              # (n_samples)
     # Small nodes of sparse data have their entries by column as well: touched[j] is `node` where
-    # a row of the open node is not zero, and the words rank << 32 | place of the column then
+    # a row of the current node is not zero, and the words rank << 32 | place of the column then
     # stand from word_start[slot[j]] on to the next start. NULL where they are not collected.
     uint32_t* touched         # (n_features)
     uint32_t* slot            # (n_features)

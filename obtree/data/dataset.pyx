@@ -19,7 +19,7 @@ from obtree.core.types cimport X_t, idx_t
 from obtree.data.encode cimport N_BYTE_VALUES
 from obtree.data.read cimport gather_codes
 
-include "lift.pxi"
+include "extract.pxi"
 include "by_row.pxi"
 include "columns.pxi"
 
@@ -49,7 +49,7 @@ cdef class Dataset:
         self.is_sparse = sparse.issparse(X)
         if self.is_sparse:
             encode_sparse(X.tocsc(), &self.view, self._memory)
-            self.view.is_hollow = is_hollow(&self.view)
+            self.view.is_mostly_zero = is_mostly_zero(&self.view)
             lay_entries(&self.view, self._memory)
             return
         if keep_rows == "wide":
@@ -64,10 +64,10 @@ cdef class Dataset:
             encode_bytes(X, &self.view, self._memory, n_threads, self._stop)
         else:
             # Wide integers and unusual floats go through float64.
-            encode_dense(X if X.dtype in LIFTED else X.astype(np.float64), &self.view,
+            encode_dense(X if X.dtype in NATIVE_TYPES else X.astype(np.float64), &self.view,
                          self._memory, n_threads, self._stop)
-        self.view.is_hollow = is_hollow(&self.view)
-        if self.view.is_hollow and keep_rows:
+        self.view.is_mostly_zero = is_mostly_zero(&self.view)
+        if self.view.is_mostly_zero and keep_rows:
             lay_entries(&self.view, self._memory)
         if not keep_rows and self._every_column_has_values():
             self._X = None

@@ -31,9 +31,9 @@ cdef enum:
 
 
 # IN column (n); OUT codes (n), values (n_values <= n, ascending, NULL: not wanted);
-# SCRATCH words, spare (n each). Returns how many distinct values there are.
+# SCRATCH words, buffer (n each). Returns how many distinct values there are.
 cdef inline Encoding encode_column(const X_t* column, idx_t n, uint32_t* codes, X_t* values,
-                                   uint64_t* words, uint64_t* spare) noexcept nogil:
+                                   uint64_t* words, uint64_t* buffer) noexcept nogil:
     cdef Encoding result
     cdef X_t low = 0, high = 0, value
     cdef bint whole = True, any_present = False
@@ -61,12 +61,12 @@ cdef inline Encoding encode_column(const X_t* column, idx_t n, uint32_t* codes, 
         for p in range(n):
             codes[p] = 0
         return result
-    # The table lives in `spare`, which has room for 2 n ranks.
+    # The table lives in `buffer`, which has room for 2 n ranks.
     if whole and high - low < MAX_TABLE and high - low < 2 * n:
         result.n_values = encode_whole(column, n, <int64_t>low, <int64_t>high,
-                                       <uint32_t*>spare, codes, values)
+                                       <uint32_t*>buffer, codes, values)
     else:
-        result.n_values = encode_sorted(column, n, codes, values, words, spare)
+        result.n_values = encode_sorted(column, n, codes, values, words, buffer)
     return result
 
 
@@ -91,7 +91,7 @@ cdef inline uint32_t encode_whole(const X_t* column, idx_t n, int64_t low, int64
 
 
 cdef inline uint32_t encode_sorted(const X_t* column, idx_t n, uint32_t* codes, X_t* values,
-                                   uint64_t* words, uint64_t* spare) noexcept nogil:
+                                   uint64_t* words, uint64_t* buffer) noexcept nogil:
     """Ranks by sorting; missing values sort behind every number."""
     cdef uint32_t n_values = 0, key, last = 0
     cdef bint first = True
@@ -99,7 +99,7 @@ cdef inline uint32_t encode_sorted(const X_t* column, idx_t n, uint32_t* codes, 
     for p in range(n):
         key = float_key(column[p]) if column[p] == column[p] else <uint32_t>0xFFFFFFFF
         words[p] = make_word(key, p)
-    sort_words(words, n, spare)
+    sort_words(words, n, buffer)
     for p in range(n):
         position = word_position(words[p])
         key = word_key(words[p])

@@ -32,8 +32,8 @@ cdef struct Hyperplane:
     bint missing_left         # where a row goes that lacks one of the features, see missing.pxd
     # Set by the builder: whether a training row of the node did; missing_left is of no use if not.
     bint missing_seen
-    # Set by the builder: what part of the split each term accounts for (data/share.pxd).
-    double* share             # n_terms, owned by the caller; NULL when not known
+    # Set by the builder: what part of the split each term accounts for (data/term_share.pxd).
+    double* term_share        # n_terms, owned by the caller; NULL when not known
 
 
 cdef inline void init_plane(Hyperplane* plane, feature_t* feature, w_t* weight) noexcept nogil:
@@ -46,7 +46,7 @@ cdef inline void init_plane(Hyperplane* plane, feature_t* feature, w_t* weight) 
     plane.lower = -INFINITY
     plane.missing_left = False
     plane.missing_seen = False
-    plane.share = NULL
+    plane.term_share = NULL
 
 
 cdef inline void copy_terms(const Hyperplane* plane, Hyperplane* out) noexcept nogil:

@@ -20,7 +20,7 @@ cdef class SampleIndex:
     cdef w_t total_weight
     # Projections of the rows to be split next on their plane, NULL when they are not known.
     cdef const double* projection
-    cdef row_t* _spare
+    cdef row_t* _buffer
     cdef uint32_t* _codes
 
     cdef int bind(self, const DataView* view, Workspace workspace) except -1
@@ -70,7 +70,7 @@ cdef class RankBlock:
     cdef uint8_t* _codes      # (max_rows * row_bytes)
     cdef uint8_t* _bits       # (row_bytes) of all rows in the block
     cdef row_t* _place        # (n_samples) where a row stands in the block
-    cdef row_t* _places       # (max_rows) the same for the rows of the open node
+    cdef row_t* _places       # (max_rows) the same for the rows of the current node
     cdef bint _is_sparse
     cdef uint32_t* _touched   # (n_features) sparse data only
 
@@ -79,4 +79,4 @@ cdef class RankBlock:
     cdef void _copy_rows(self, const row_t* rows, idx_t start, idx_t end) noexcept nogil
     cdef void _find_rows(self, const row_t* rows, idx_t n) noexcept nogil
     cdef void _collect_columns(self, const row_t* rows, idx_t n) noexcept nogil
-    cdef void open_node(self, const row_t* rows, idx_t start, idx_t end) noexcept nogil
+    cdef void load_node(self, const row_t* rows, idx_t start, idx_t end) noexcept nogil

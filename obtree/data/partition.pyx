@@ -34,8 +34,8 @@ cdef class SampleIndex:
         self.view = view
         self.rows = <row_t*>workspace.take(n, sizeof(row_t))
         self.weight = <w_t*>workspace.take(n, sizeof(w_t))
-        self._codes = <uint32_t*>workspace.share(2 * n, sizeof(uint32_t))
-        self._spare = <row_t*>(self._codes + n)
+        self._codes = <uint32_t*>workspace.take_shared(2 * n, sizeof(uint32_t))
+        self._buffer = <row_t*>(self._codes + n)
         self.n_rows = 0
         return 0
 
@@ -76,7 +76,7 @@ cdef class SampleIndex:
             view_ranks(self.view, plane.feature[0], rows, n, True, &ranks)
             return start + kernels().split_rows(ranks.codes, ranks.width, ranks.stride,
                                                 <uint32_t>rank_cut, ranks.rows, rows, n,
-                                                self._spare)
+                                                self._buffer)
         gather_codes(self.view, plane.feature[0], rows, n, self._codes, &low, &high)
         return start + self._split_by_code(<uint32_t>rank_cut, column.n_values,
                                            plane.missing_left, rows, n)
@@ -99,10 +99,10 @@ cdef class SampleIndex:
                               row_t* rows, idx_t n) noexcept nogil:
         cdef idx_t p, left = 0
         for p in range(n):
-            self._spare[p - left] = rows[p]
+            self._buffer[p - left] = rows[p]
             rows[left] = rows[p]
             left += rank_goes_to_left(self._codes[p], cut, missing, missing_left)
-        memcpy(rows + left, self._spare, (n - left) * sizeof(row_t))
+        memcpy(rows + left, self._buffer, (n - left) * sizeof(row_t))
         return left
 
     cdef idx_t _split_by_plane(self, const Hyperplane* plane, row_t* rows,
@@ -121,11 +121,11 @@ cdef class SampleIndex:
                 project_rows(self.view, plane, rows + start, n_block, projection)
             for p in range(n_block):
                 row = rows[start + p]
-                self._spare[start + p - left] = row
+                self._buffer[start + p - left] = row
                 rows[left] = row
                 left += goes_left(plane, at[p])
             start += n_block
-        memcpy(rows + left, self._spare, (n - left) * sizeof(row_t))
+        memcpy(rows + left, self._buffer, (n - left) * sizeof(row_t))
         return left
 
 

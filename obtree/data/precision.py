@@ -43,7 +43,7 @@ N_SAMPLE = 1024
 #: Entries of a sparse matrix that are.
 N_SPARSE_SAMPLE = 65536
 
-#: Share of the distinct values in a sample that may be lost.
+#: Fraction of the distinct values in a sample that may be lost.
 SAMPLE_LOSS = 0.01
 
 #: How much smaller the odds to be merged must become for a column to be shifted.
@@ -57,7 +57,7 @@ BLOCK = 2**20
 
 
 @dataclass(frozen=True)
-class Loss:
+class PrecisionLoss:
     """A column of which float32 merges values: how many there were, and how many are left."""
 
     column: int
@@ -65,7 +65,7 @@ class Loss:
     n_left: int
 
 
-def can_lose(dtype):
+def may_round(dtype):
     """Tell whether a type has numbers that float32 rounds."""
     if dtype.kind == "f":
         return dtype.itemsize > 4
@@ -78,13 +78,13 @@ def find_offset(X):
     Parameters
     ----------
     X : ndarray of shape (n_rows, n_features)
-        Numbers of a type that `can_lose`. Missing and infinite ones are ignored.
+        Numbers of a type that `may_round`. Missing and infinite ones are ignored.
 
     Returns
     -------
     offset : float64 ndarray of shape (n_features,), or None
         None when no column gains. An offset of a column of integers is an integer.
-    losses : list of Loss
+    losses : list of PrecisionLoss
         What is lost all the same.
     """
     offset = np.zeros(X.shape[1])
@@ -95,23 +95,23 @@ def find_offset(X):
         if n_left < len(values):
             n_left, offset[j] = _choose_origin(values, n_left, whole)
         if _is_worth_telling(len(values), n_left, whole):
-            losses.append(Loss(j, len(values), n_left))
+            losses.append(PrecisionLoss(j, len(values), n_left))
     return (offset if offset.any() else None), losses
 
 
-def find_losses(X, offset=None):
+def find_precision_losses(X, offset=None):
     """Find the columns of which float32 merges values.
 
     Parameters
     ----------
     X : ndarray or csr_matrix or csc_matrix of shape (n_rows, n_features)
-        Numbers of a type that `can_lose`. Of a sparse matrix the stored values count.
+        Numbers of a type that `may_round`. Of a sparse matrix the stored values count.
     offset : float64 ndarray of shape (n_features,), optional
         What is subtracted before.
 
     Returns
     -------
-    losses : list of Loss
+    losses : list of PrecisionLoss
     """
     if sp.issparse(X):
         return _find_sparse_losses(X)
@@ -120,7 +120,7 @@ def find_losses(X, offset=None):
         values = _list_distinct(X[:, j])
         n_left = _count_left(values, 0.0 if offset is None else offset[j])
         if _is_worth_telling(len(values), n_left, whole):
-            losses.append(Loss(j, len(values), n_left))
+            losses.append(PrecisionLoss(j, len(values), n_left))
     return losses
 
 
@@ -134,7 +134,7 @@ def find_frame_losses(frame):
 
     Returns
     -------
-    losses : list of Loss
+    losses : list of PrecisionLoss
     """
     if hasattr(frame, "iloc"):
         columns = (frame.iloc[:, j] for j in range(frame.shape[1]))
@@ -151,7 +151,7 @@ def find_frame_losses(frame):
         values = np.unique(column)
         n_left = len(np.unique(values.astype(np.float64)))
         if _is_worth_telling(len(values), n_left, False):
-            losses.append(Loss(j, len(values), n_left))
+            losses.append(PrecisionLoss(j, len(values), n_left))
     return losses
 
 
@@ -160,7 +160,7 @@ def warn_of_losses(losses, names, stacklevel):
 
     Parameters
     ----------
-    losses : list of Loss
+    losses : list of PrecisionLoss
     names : sequence of str or None
         Names of all columns.
     stacklevel : int
@@ -312,7 +312,7 @@ def _round_middle(low, high, in_steps):
 
 
 def _find_sparse_losses(X):
-    """As `find_losses`, for stored values; all columns at once, there may be millions."""
+    """As `find_precision_losses`, for stored values; all columns at once, there may be millions."""
     values = X.data
     step = -(-values.size // N_SPARSE_SAMPLE) or 1
     columns = _name_columns(X)
@@ -333,7 +333,7 @@ def _find_sparse_losses(X):
     chosen = (suspect | whole)[columns]
     found, n_distinct, n_left = _count_groups(columns[chosen], values[chosen])
     return [
-        Loss(int(j), int(n), int(left))
+        PrecisionLoss(int(j), int(n), int(left))
         for j, n, left in zip(found, n_distinct, n_left, strict=True)
         if _is_worth_telling(n, left, whole[j])
     ]

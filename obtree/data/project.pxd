@@ -16,7 +16,7 @@ from obtree.data.hyperplane cimport Hyperplane
 cdef void project_rows(const DataView* view, const Hyperplane* plane, const row_t* rows, idx_t n,
                        double* out) noexcept nogil
 
-# The same for all rows of the open node of sparse data: OUT out[at[i]] for i < m, those that are
+# The same for all rows of the current node of sparse data: OUT out[at[i]] for i < m, those that are
 # not zero, where `out` (n_samples) is zero before. Returns m, or -1 when there are too many terms
 # or missing values. `at` has room for n + 1. SCRATCH words (n), met (n_samples, zero before and
 # after).
@@ -25,20 +25,20 @@ cdef idx_t project_entries(const DataView* view, const Hyperplane* plane, const 
                            uint64_t* words) noexcept nogil
 
 
-# ---- lattice.pxi -------------------------------------------------------------------------------
+# ---- fixed_point.pxi ---------------------------------------------------------------------------
 # Projections that are whole numbers: keys to count or to sort, without rounding.
 
 
 cdef struct KeyRange:
     uint32_t low              # smallest key in the node
     uint32_t high             # largest
-    double base               # key k stands for the projection base + k * unit, exactly
-    double unit
+    double base               # key k stands for the projection base + k * step, exactly
+    double step
 
 
-cdef class Lattice:
+cdef class FixedPoint:
     # (n_features) what each rank stands for, in units of the column and counted from the
-    # smallest; NULL: the column is not on a lattice.
+    # smallest; NULL: the column has no such form.
     cdef int32_t** table
     cdef int* exponent        # (n_features) the unit is two to this power
 
@@ -53,4 +53,4 @@ cdef class Lattice:
 
 # The projection that a key stands for.
 cdef inline double key_value(const KeyRange* found, uint32_t key) noexcept nogil:
-    return found.base + <double>key * found.unit
+    return found.base + <double>key * found.step

@@ -228,4 +228,4 @@ cdef idx_t project_entries(const DataView* view, const Hyperplane* plane, const 
     return n_kept
 
 
-include "lattice.pxi"
+include "fixed_point.pxi"

@@ -67,7 +67,7 @@ cdef inline void view_ranks(const DataView* view, idx_t j, const row_t* rows, id
                             bint of_node, RankColumn* out) noexcept nogil:
     """Where the ranks of a dense column lie for some rows.
 
-    IN of_node: whether these are all rows of the open node; such can be read from its block.
+    IN of_node: whether these are all rows of the current node; such can be read from its block.
     """
     cdef const ColumnView* column = &view.columns[j]
     out.width = column.width
@@ -107,7 +107,7 @@ cdef inline idx_t rank_key(const RankColumn* column, idx_t p) noexcept nogil:
 
 
 cdef inline bint is_known_constant(const DataView* view, idx_t j) noexcept nogil:
-    """Whether a dense column is known to have rank 0 in all rows of the open node."""
+    """Whether a dense column is known to have rank 0 in all rows of the current node."""
     cdef const ColumnView* column = &view.columns[j]
     if view.row_bits == NULL:
         return False
@@ -135,7 +135,7 @@ cdef inline RowEntries view_entries(const DataView* view, row_t row) noexcept no
 # ---- ranks ------------------------------------------------------------------------------
 
 
-# IN rows (n): all rows of the open node, ascending, or any when there is no block of them.
+# IN rows (n): all rows of the current node, ascending, or any when there is no block of them.
 # OUT ranks (n), the smallest and the largest of them.
 cdef void gather_codes(const DataView* view, idx_t j, const row_t* rows, idx_t n,
                        uint32_t* out, uint32_t* low, uint32_t* high) noexcept nogil
@@ -145,16 +145,16 @@ cdef void gather_codes(const DataView* view, idx_t j, const row_t* rows, idx_t n
 cdef idx_t gather_above(const DataView* view, idx_t j, const row_t* rows, idx_t n,
                         uint64_t* words, uint32_t* bits) noexcept nogil
 
-# The same for a sparse column's rows that are not zero. IN rows (n): all rows of the open node.
+# The same for a sparse column's rows that are not zero. IN rows (n): all rows of the current node.
 cdef idx_t gather_entries(const DataView* view, idx_t j, const row_t* rows, idx_t n,
                           uint64_t* words, uint32_t* bits) noexcept nogil
 
-# Whether column j has two different values, or a missing one besides others, in the open node.
+# Whether column j has two different values, or a missing one besides others, in the current node.
 # SCRATCH words (n).
 cdef bint column_varies(const DataView* view, idx_t j, const row_t* rows, idx_t n,
                         uint64_t* words) noexcept nogil
 
-# Whether a row of the open node lacks column j. SCRATCH codes (n).
+# Whether a row of the current node lacks column j. SCRATCH codes (n).
 cdef bint column_lacks_value(const DataView* view, idx_t j, const row_t* rows, idx_t n,
                              uint32_t* codes) noexcept nogil
 

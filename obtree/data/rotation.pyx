@@ -27,7 +27,7 @@ from obtree.data.scatter cimport (
 )
 
 cdef enum:
-    BLOCK = 128               # rows lifted out of X at a time
+    BLOCK = 128               # rows copied out of X at a time
 
 
 cdef class GroupRotation:

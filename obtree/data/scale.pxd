@@ -22,7 +22,7 @@ cdef int measure_scales(const FitView* fit, double* scale, Workspace workspace) 
 cdef int measure_variances(const FitView* fit, double* variance, Workspace workspace) except -1
 
 # Whether features are in different units, by their spans and variances (n).
-cdef bint judge_units(const double* span, const double* variance, idx_t n) noexcept nogil
+cdef bint units_differ(const double* span, const double* variance, idx_t n) noexcept nogil
 
 
 # ---- weight_unit.pxi ---------------------------------------------------------------------------
@@ -30,4 +30,4 @@ cdef bint judge_units(const double* span, const double* variance, idx_t n) noexc
 
 
 # IN weight (n), none negative; 1 when it is NULL.
-cdef double find_unit(const w_t* weight, idx_t n) noexcept nogil
+cdef double compute_weight_unit(const w_t* weight, idx_t n) noexcept nogil

@@ -27,7 +27,7 @@ cdef enum:
     BLOCK = 256               # rows that stay in the cache while all columns are read
     STRIP = 8                 # columns that are summed at a time, so that no sum waits for itself
 
-cdef double UNIT_DISTANCE = 0.15  # of shares of the spread, beyond which units differ
+cdef double UNIT_DISTANCE = 0.15  # of fractions of the spread, beyond which units differ
 
 
 cdef int measure_scales(const FitView* fit, double* scale, Workspace workspace) except -1:
@@ -93,7 +93,8 @@ cdef int measure_spans(const FitView* fit, double* span, Workspace workspace) ex
                                                    sizeof(uint8_t))
     for j in range(view.n_features):
         span[j] = 1.0
-    return distribute_columns(&context, measure_some_spans, 0.01 if context.present == NULL else 2.0)
+    return distribute_columns(&context, measure_some_spans,
+                              0.01 if context.present == NULL else 2.0)
 
 
 cdef void measure_some_spans(void* given, idx_t item, idx_t member, void* team) noexcept nogil:
@@ -257,7 +258,7 @@ cdef void add_sparse(const ColumnView* column, const w_t* weight, double total,
 
 
 cdef double measure_distance(const double* span, const double* variance, idx_t n) noexcept nogil:
-    """How far shares of the spread in units of spans are from the plain ones.
+    """How far fractions of the spread in units of spans are from the plain ones.
 
     This is their relative entropy. It is large where even a few columns that are drowned
     by others would come up, and small where columns that come up have little to show.
@@ -274,7 +275,7 @@ cdef double measure_distance(const double* span, const double* variance, idx_t n
     return distance
 
 
-cdef bint judge_units(const double* span, const double* variance, idx_t n) noexcept nogil:
+cdef bint units_differ(const double* span, const double* variance, idx_t n) noexcept nogil:
     return measure_distance(span, variance, n) > UNIT_DISTANCE
 
 
@@ -309,7 +310,7 @@ def have_different_units(const X_t[:, ::1] X, const w_t[::1] sample_weight):
         measure_variances(&fit, variance + first, workspace)
         check_signals()
         first += n_here
-    return bool(judge_units(span, variance, n))
+    return bool(units_differ(span, variance, n))
 
 
 include "weight_unit.pxi"

@@ -23,10 +23,10 @@ from obtree.core.names import name_column
 from obtree.data.cells import REMEDY, describe_bad_cell, read_cells
 from obtree.data.offset import shift_features
 from obtree.data.precision import (
-    can_lose,
     find_frame_losses,
-    find_losses,
     find_offset,
+    find_precision_losses,
+    may_round,
     warn_of_losses,
 )
 
@@ -107,10 +107,10 @@ def round_features(estimator, X, rows=None, known=()):
     if offset is not None and len(offset) != X.shape[1]:
         known, offset = (), None  # the caller refuses other columns than before
     # Zeros of sparse features are not stored: from these, nothing new is subtracted.
-    if can_lose(X.dtype) and not sp.issparse(X):
+    if may_round(X.dtype) and not sp.issparse(X):
         used = X if rows is None else X[rows]
         if known:
-            losses = find_losses(used, offset)
+            losses = find_precision_losses(used, offset)
         else:
             offset, losses = find_offset(used)
         warn_of_losses(losses, names, stacklevel=4)  # the caller of fit
@@ -287,8 +287,8 @@ def _validate_sparse(X, names, rounds, warns):
     X = kind((X.data, X.indices, X.indptr), shape=X.shape, copy=False)
     # Indices out of range would be read outside the arrays by compiled code.
     X.check_format(full_check=True)
-    if warns and rounds and can_lose(X.dtype):
-        warn_of_losses(find_losses(X), names, stacklevel=6)  # the caller of fit
+    if warns and rounds and may_round(X.dtype):
+        warn_of_losses(find_precision_losses(X), names, stacklevel=6)  # the caller of fit
     if rounds and X.dtype != np.float32:
         with np.errstate(over="ignore"):
             X = X.astype(np.float32)

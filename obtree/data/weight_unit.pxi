@@ -27,7 +27,7 @@ cdef inline int64_t find_common(int64_t a, int64_t b) noexcept nogil:
     return a
 
 
-cdef double find_unit(const w_t* weight, idx_t n) noexcept nogil:
+cdef double compute_weight_unit(const w_t* weight, idx_t n) noexcept nogil:
     cdef double first = 0.0, total = 0.0, shift = 0.0
     cdef int64_t common = 0
     cdef idx_t i, n_positive = 0
@@ -79,4 +79,4 @@ def find_weight_unit(weight):
     cdef const w_t[::1] view = np.ascontiguousarray(weight, dtype=np.float64)
     if view.shape[0] == 0:
         return 1.0
-    return find_unit(&view[0], view.shape[0])
+    return compute_weight_unit(&view[0], view.shape[0])

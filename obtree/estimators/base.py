@@ -36,7 +36,7 @@ from obtree.estimators.params import (
 )
 from obtree.estimators.task import Target
 from obtree.forest.grow import grow_trees
-from obtree.forest.leaves import MIN_WEIGHT, LeafFitter, LinearFitter, fit_leaves
+from obtree.forest.leaf_fitter import MIN_WEIGHT, LeafFitter, LinearFitter, fit_leaf_models
 from obtree.splitter.registry import resolve_splitter
 from obtree.tree.predict import Predictor
 
@@ -122,7 +122,7 @@ class GrowthPlan:
             trees = [prune_tree(tree, self.ccp_alpha) for tree in trees]
         if self.leaf is not None:
             options.pop("stats", None)
-            trees = fit_leaves(
+            trees = fit_leaf_models(
                 trees,
                 X,
                 y,

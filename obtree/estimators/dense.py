@@ -14,7 +14,7 @@ from obtree.tree.normal_form import NormalForm
 from obtree.tree.tree import FIELDS, Tree, list_arrays
 
 #: Part of the memory that may be taken: scratch, and other programs, need some as well.
-USABLE_SHARE = 0.75
+USABLE_FRACTION = 0.75
 
 #: Bytes that may be taken when nobody knows how much memory there is.
 UNKNOWN_MEMORY = 2**34
@@ -115,11 +115,13 @@ def check_memory(name, X, n_columns, bytes_of_cell, n_planes=0):
     needed = n_columns * (X.shape[0] * bytes_of_cell + n_planes * BYTES_OF_WEIGHT)
     available = find_available_memory()
     known = available is not None
-    if needed <= (USABLE_SHARE * available if known else UNKNOWN_MEMORY):
+    if needed <= (USABLE_FRACTION * available if known else UNKNOWN_MEMORY):
         return
     there = "it is not known to be there"
     if known:
-        there = f"{USABLE_SHARE:.0%} of the {available / 1e9:.3g} GB that are available can be had"
+        there = (
+            f"{USABLE_FRACTION:.0%} of the {available / 1e9:.3g} GB that are available can be had"
+        )
     raise MemoryError(
         f"{name} reads rows in full, and X is sparse: {X.shape[0]} x {n_columns} values need "
         f"{needed / 1e9:.3g} GB of memory, and {there}; expected fewer columns "

@@ -78,7 +78,7 @@ class DisjunctiveTreeClassifier(BaseDisjunctive, BaseOptimisedTree):
         Whether all classes use the same planes. Otherwise each class has planes of its own;
         of two classes, only the second has a function, and the first is what it leaves.
     validation_fraction : float, default=0.1
-        Share of the rows set aside when `n_iter_no_change` is given.
+        Fraction of the rows set aside when `n_iter_no_change` is given.
     n_iter_no_change : int, default=None
         End after so many epochs without progress on the rows set aside, and keep the
         weights of the best epoch. None learns from all rows for `n_epochs`.
@@ -221,9 +221,9 @@ class DisjunctiveForestClassifier(BaseDisjunctive, BaseOptimisedForest):
         Whether all classes use the same planes. Otherwise each class has planes of its own;
         of two classes, only the second has a function, and the first is what it leaves.
     combine : {"average", "vote"}, default="average"
-        Mean of the trees' class values, or the share of trees that vote for a class.
+        Mean of the trees' class values, or the fraction of trees that vote for a class.
     validation_fraction : float, default=0.1
-        Share of the rows set aside when `n_iter_no_change` is given.
+        Fraction of the rows set aside when `n_iter_no_change` is given.
     n_iter_no_change : int, default=None
         End a tree after so many epochs without progress on the rows set aside, and keep
         the weights of its best epoch. None learns from all rows for `n_epochs`.

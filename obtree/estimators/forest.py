@@ -65,7 +65,7 @@ class ObliqueForestClassifier(ClassificationTask, BaseObliqueForest):
         Direction (1, 0, -1) in which the probability of the second class may
         follow each feature.
     combine : {"average", "product", "vote"}, default="average"
-        Mean of the trees' probabilities, their normalised product, or the share of
+        Mean of the trees' probabilities, their normalised product, or the fraction of
         trees that vote for a class.
     rotation : {"pca"} or None, default=None
         "pca" turns random groups of features to their principal components, anew for

@@ -38,7 +38,7 @@ class NonGreedyTreeClassifier(ClassificationTask, BaseOptimisedTree):
         Bound of the squared length of a plane's weights, for rows of mean squared length 1.
         The larger, the closer the bound is to the loss, and the narrower the margin.
     learning_rate : float, default=0.3
-        Length of the first steps, as a share of the square root of `nu`. Steps shrink
+        Length of the first steps, as a fraction of the square root of `nu`. Steps shrink
         to a twentieth of it.
     momentum : float, default=0.9
         What part of a step goes on into the next.
@@ -49,7 +49,7 @@ class NonGreedyTreeClassifier(ClassificationTask, BaseOptimisedTree):
     prune_inactive : bool, default=True
         Whether leaves that no training row reaches any more are removed.
     validation_fraction : float, default=0.1
-        Share of the rows set aside for early stopping, if `n_iter_no_change` is given.
+        Fraction of the rows set aside for early stopping, if `n_iter_no_change` is given.
     n_iter_no_change : int, default=None
         Stop after so many epochs without a lower loss of the rows set aside, and keep the
         epoch where it was lowest. None keeps the epoch with the lowest loss of the
@@ -184,7 +184,7 @@ class NonGreedyTreeRegressor(RegressionTask, BaseOptimisedTree):
         Bound of the squared length of a plane's weights, for rows of mean squared length 1.
         The larger, the closer the bound is to the loss, and the narrower the margin.
     learning_rate : float, default=0.1
-        Length of the first steps, as a share of the square root of `nu`. Steps shrink
+        Length of the first steps, as a fraction of the square root of `nu`. Steps shrink
         to a twentieth of it.
     momentum : float, default=0.9
         What part of a step goes on into the next.
@@ -195,7 +195,7 @@ class NonGreedyTreeRegressor(RegressionTask, BaseOptimisedTree):
     prune_inactive : bool, default=True
         Whether leaves that no training row reaches any more are removed.
     validation_fraction : float, default=0.1
-        Share of the rows set aside for early stopping, if `n_iter_no_change` is given.
+        Fraction of the rows set aside for early stopping, if `n_iter_no_change` is given.
     n_iter_no_change : int, default=None
         Stop after so many epochs without a lower loss of the rows set aside, and keep the
         epoch where it was lowest. None keeps the epoch with the lowest loss of the

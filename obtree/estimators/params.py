@@ -15,7 +15,7 @@ from obtree.builder.rule import NO_LIMIT, GrowthRule
 from obtree.core.names import list_names, show, suggest
 from obtree.core.params import FLAG, Fraction, Integer, Number, check_param, refuse_param
 from obtree.core.saved import SavedPart
-from obtree.forest.leaves import FITTERS, MAX_L2, LeafFitter
+from obtree.forest.leaf_fitter import FITTERS, MAX_L2, LeafFitter
 
 #: A part of the rows.
 PART = Fraction(0.0, 1.0, open_low=True)
@@ -252,9 +252,9 @@ def _balance(codes, n_classes, sample_weight):
     """Weights inversely proportional to class frequency; 0 for a class without weight."""
     total = np.bincount(codes, weights=sample_weight, minlength=n_classes)
     present = total > 0
-    share = np.zeros(n_classes)
-    share[present] = total.sum() / (present.sum() * total[present])
-    return share
+    balanced = np.zeros(n_classes)
+    balanced[present] = total.sum() / (present.sum() * total[present])
+    return balanced
 
 
 def _check_class_weight(class_weight, classes):

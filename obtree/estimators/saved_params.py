@@ -12,7 +12,7 @@ import numpy as np
 from obtree.core.names import show
 from obtree.core.saved import SavedPart
 from obtree.estimators.base import BaseModel
-from obtree.forest import leaves
+from obtree.forest import leaf_fitter
 from obtree.splitter import registry
 from obtree.tree.tree import Tree
 
@@ -20,7 +20,7 @@ from obtree.tree.tree import Tree
 # package has it are found.
 _PARTS = {
     "splitter": (registry.name_splitter, registry.find_splitter, registry.is_plugin),
-    "leaf": (leaves.name_fitter, leaves.FITTERS.__getitem__, leaves.is_plugin),
+    "leaf": (leaf_fitter.name_fitter, leaf_fitter.FITTERS.__getitem__, leaf_fitter.is_plugin),
 }
 
 

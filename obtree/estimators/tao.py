@@ -9,7 +9,7 @@ from obtree.core.names import show
 from obtree.core.params import Integer, check_param
 from obtree.estimators.optimised import BaseOptimised, BaseOptimisedTree
 from obtree.estimators.task import ClassificationTask, RegressionTask
-from obtree.optim.tao import LEAVES, MAX_BYTE_FEATURES, MAX_NEWTON_FEATURES, TAO
+from obtree.optim.tao import LEAF_KINDS, MAX_BYTE_FEATURES, MAX_NEWTON_FEATURES, TAO
 from obtree.splitter.registry import resolve_splitter
 
 RANDOM = "random"
@@ -33,7 +33,7 @@ class BaseTAO(BaseOptimised):
 
     def _make_starter(self):
         """Return the greedy tree that checks the data and grows the start."""
-        check_param("leaf", self.leaf, *LEAVES)
+        check_param("leaf", self.leaf, *LEAF_KINDS)
         starter = super()._make_starter()
         if isinstance(self.min_samples_leaf, str):
             # Resolved when the number of features is known.
@@ -170,9 +170,9 @@ class TAOTreeClassifier(ClassificationTask, BaseTAO, BaseOptimisedTree):
     n_iter : int, default=6
         Greatest number of sweeps over the tree.
     tol : float, default=0.0001
-        A sweep that lowers the objective by less than this share of it is the last.
+        A sweep that lowers the objective by less than this fraction of it is the last.
     validation_fraction : float, default=0.1
-        Share of the rows that is set aside for early stopping, if `n_iter_no_change` is set.
+        Fraction of the rows that is set aside for early stopping, if `n_iter_no_change` is set.
     n_iter_no_change : int, default=None
         Stop after so many sweeps without a lower cost of the rows set aside and keep the best
         tree; None learns from all rows.
@@ -302,9 +302,9 @@ class TAOTreeRegressor(RegressionTask, BaseTAO, BaseOptimisedTree):
     n_iter : int, default=5
         Greatest number of sweeps over the tree.
     tol : float, default=0.0001
-        A sweep that lowers the objective by less than this share of it is the last.
+        A sweep that lowers the objective by less than this fraction of it is the last.
     validation_fraction : float, default=0.1
-        Share of the rows that is set aside for early stopping, if `n_iter_no_change` is set.
+        Fraction of the rows that is set aside for early stopping, if `n_iter_no_change` is set.
     n_iter_no_change : int, default=None
         Stop after so many sweeps without a lower cost of the rows set aside and keep the best
         tree; None learns from all rows.

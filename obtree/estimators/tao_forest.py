@@ -48,9 +48,9 @@ class TAOForestClassifier(ClassificationTask, BaseTAOForest):
     n_iter : int, default=5
         Greatest number of sweeps over the tree.
     tol : float, default=0.0001
-        A sweep that lowers the objective by less than this share of it is the last.
+        A sweep that lowers the objective by less than this fraction of it is the last.
     validation_fraction : float, default=0.1
-        Share of the rows that is set aside for early stopping, if `n_iter_no_change` is set.
+        Fraction of the rows that is set aside for early stopping, if `n_iter_no_change` is set.
     n_iter_no_change : int, default=None
         Stop after so many sweeps without a lower cost of the rows set aside and keep the best
         tree; None learns from all rows.
@@ -60,7 +60,7 @@ class TAOForestClassifier(ClassificationTask, BaseTAOForest):
     max_samples : int or float, default=None
         Rows drawn for each start; a float is a fraction of the rows.
     combine : {"average", "product", "vote"}, default="product"
-        Mean of the trees' probabilities, their normalised product, or the share of trees that
+        Mean of the trees' probabilities, their normalised product, or the fraction of trees that
         vote for a class.
     class_weight : dict or "balanced", default=None
         Weights of the classes.
@@ -187,9 +187,9 @@ class TAOForestRegressor(RegressionTask, BaseTAOForest):
     n_iter : int, default=5
         Greatest number of sweeps over the tree.
     tol : float, default=0.0001
-        A sweep that lowers the objective by less than this share of it is the last.
+        A sweep that lowers the objective by less than this fraction of it is the last.
     validation_fraction : float, default=0.1
-        Share of the rows that is set aside for early stopping, if `n_iter_no_change` is set.
+        Fraction of the rows that is set aside for early stopping, if `n_iter_no_change` is set.
     n_iter_no_change : int, default=None
         Stop after so many sweeps without a lower cost of the rows set aside and keep the best
         tree; None learns from all rows.

@@ -152,7 +152,7 @@ class ClassificationTask(ClassifierMixin):
 
     @staticmethod
     def _score_default(y_true, y_pred):
-        """Share of rows of which every output is right."""
+        """Fraction of rows of which every output is right."""
         right = y_true == y_pred
         return float(np.mean(right if right.ndim == 1 else right.all(axis=1)))
 

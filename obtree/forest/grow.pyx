@@ -83,7 +83,7 @@ cdef class GrowthJob(Job):
         prepared = criterion.prepare(&self._fit), splitter.prepare(&self._fit)
         workers = [GrowthWorker(self, criterion.clone(), splitter.clone(), prepared, rule)
                    for _ in range(n_threads)]
-        self.share_out(workers, len(self.trees))
+        self.distribute(workers, len(self.trees))
 
 
 cdef class GrowthWorker(Worker):

@@ -9,7 +9,7 @@ cdef class Job:
     cdef readonly idx_t n_done
     cdef readonly object error        # the first one that a worker met
 
-    cdef int share_out(self, list workers, idx_t n_items) except -1
+    cdef int distribute(self, list workers, idx_t n_items) except -1
 
 
 cdef class Worker:

@@ -18,7 +18,7 @@ cdef class Job:
         """End as soon as possible; items not finished are lost."""
         self.stopped = 1
 
-    cdef int share_out(self, list workers, idx_t n_items) except -1:
+    cdef int distribute(self, list workers, idx_t n_items) except -1:
         """Run items 0..n_items-1, and raise what a worker raised."""
         cdef idx_t n_threads = len(workers)
         cdef idx_t t
@@ -38,7 +38,7 @@ cdef class Job:
 
 
 cdef class Worker:
-    """One thread's share of a job; a subclass writes `work`."""
+    """One thread's part of a job; a subclass writes `work`."""
 
     cdef void run(self, Job job, idx_t t) noexcept with gil:
         """Do one item, or record what went wrong: it is raised once, after the loop."""

@@ -1,4 +1,4 @@
-# Linear models for the leaves of grown trees; a part of forest/leaves.pyx.
+# Linear models for the leaves of grown trees; a part of forest/leaf_fitter.pyx.
 #
 # Of each leaf that is worth it: ridge regression, or logistic regression, on the features of its
 # rows (linear/leaf_solver.pyx).
@@ -37,9 +37,9 @@ MIN_WEIGHT = 10.0
 # says what a model should tell apart.
 cdef double MIN_OTHERS = 0.5
 
-# A feature that a larger share of the leaf's rows lacks is left out; rows that lack one of the
+# A feature that a larger fraction of the leaf's rows lacks is left out; rows that lack one of the
 # others take no part.
-cdef double MAX_MISSING_SHARE = 0.1
+cdef double MAX_MISSING_FRACTION = 0.1
 
 
 cdef class LinearFitter(LeafFitter):
@@ -278,14 +278,14 @@ cdef class LinearFitter(LeafFitter):
             clear_block(view, row, row + 1, OBTREE_FLOAT_ROWS, self._x)
         n_kept = 0
         for j in range(q):
-            if self._missing[j] <= MAX_MISSING_SHARE * total:
+            if self._missing[j] <= MAX_MISSING_FRACTION * total:
                 n_kept += 1
         # Both only move towards the front, so nothing is overwritten before it is read.
         for k in range(n):
             is_complete = True
             row = 0
             for j in range(q):
-                if self._missing[j] <= MAX_MISSING_SHARE * total:
+                if self._missing[j] <= MAX_MISSING_FRACTION * total:
                     x = self._block[k * width + j]
                     is_complete = is_complete and x == x
                     self._block[n_complete * (n_kept + 1) + row] = x
@@ -301,7 +301,7 @@ cdef class LinearFitter(LeafFitter):
             n_complete += 1
         row = 0
         for j in range(q):
-            if self._missing[j] <= MAX_MISSING_SHARE * total:
+            if self._missing[j] <= MAX_MISSING_FRACTION * total:
                 self._feature[row] = self._feature[j]
                 row += 1
         n_candidates[0] = n_kept

@@ -41,7 +41,7 @@ cdef class RefineJob(Job):
         prepared = optimiser.prepare(self._problem)
         workers = [RefineWorker(self, optimiser.clone(), prepared, max(1, n_threads // n_workers))
                    for _ in range(n_workers)]
-        self.share_out(workers, len(self._trees))
+        self.distribute(workers, len(self._trees))
 
 
 cdef class RefineWorker(Worker):

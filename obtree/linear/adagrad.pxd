@@ -38,7 +38,7 @@ cdef inline int take_adagrad(AdaGrad* a, idx_t n_rows, idx_t stride,
     return 0
 
 
-cdef inline void begin_descent(AdaGrad* a, idx_t n_rows, idx_t stride, idx_t n_samples,
+cdef inline void reset_adagrad(AdaGrad* a, idx_t n_rows, idx_t stride, idx_t n_samples,
                                idx_t n_epochs) noexcept nogil:
     """Forget all steps, and plan the batches: at least eight of them, or of eight samples."""
     cdef idx_t size = min(<idx_t>BATCH, max(<idx_t>8, n_samples // 8))

@@ -37,11 +37,11 @@ cdef inline int take_columns(Columns* columns, idx_t max_columns, Workspace memo
     return 0
 
 
-cdef inline void scale_row(const Columns* columns, const X_t* row, bint lies_packed,
-                           float* out) noexcept nogil:
+cdef inline void standardise_columns(const Columns* columns, const X_t* row, bint lies_packed,
+                                     float* out) noexcept nogil:
     """Centre and scale a row (OUT stride) that lies as in X, or holds just these columns."""
-    kernels().centre_row(row, NULL if lies_packed else columns.feature, columns.n,
-                         columns.origin, columns.mean, columns.scale, out)
+    kernels().standardise_row(row, NULL if lies_packed else columns.feature, columns.n,
+                              columns.origin, columns.mean, columns.scale, out)
     memset(out + columns.n, 0, (columns.stride - columns.n) * sizeof(float))
 
 

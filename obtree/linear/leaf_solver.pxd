@@ -16,7 +16,7 @@ cdef class LeafSolver:
     cdef Workspace _workspace
     cdef int64_t* n_classes               # (n_outputs)
     cdef int32_t* _slot                   # (max_n_classes) place of a class among those present
-    cdef w_t* _share                      # (max_n_classes) weight of each class
+    cdef w_t* _class_weight               # (max_n_classes) weight of each class
     cdef double* _scratch                 # grows
     cdef idx_t _n_scratch
 

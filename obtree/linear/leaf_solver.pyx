@@ -69,7 +69,7 @@ cdef class LeafSolver:
         for k in range(self.n_outputs):
             self.n_classes[k] = n_classes[k]
         self._slot = <int32_t*>self._workspace.take(self.max_n_classes, sizeof(int32_t))
-        self._share = <w_t*>self._workspace.take(self.max_n_classes, sizeof(w_t))
+        self._class_weight = <w_t*>self._workspace.take(self.max_n_classes, sizeof(w_t))
 
     def __dealloc__(self):
         free_block(self._scratch)
@@ -154,12 +154,12 @@ cdef class LeafSolver:
         """Number the classes that occur; those that do not get -1."""
         cdef idx_t i, c
         cdef idx_t n_present = 0
-        memset(self._share, 0, self.max_n_classes * sizeof(w_t))
+        memset(self._class_weight, 0, self.max_n_classes * sizeof(w_t))
         for i in range(n):
-            self._share[codes[i * self.n_outputs + output]] += w[i]
+            self._class_weight[codes[i * self.n_outputs + output]] += w[i]
         for c in range(self.max_n_classes):
             self._slot[c] = -1
-            if self._share[c] > 0.0:
+            if self._class_weight[c] > 0.0:
                 self._slot[c] = <int32_t>n_present
                 n_present += 1
         return n_present
@@ -235,7 +235,7 @@ cdef void fit_output(LeafSolver solver, const double* block, idx_t n, idx_t q,
         # The best model without features.
         for c in range(solver.max_n_classes):
             if solver._slot[c] >= 0:
-                f.theta[solver._slot[c] * (q + 1) + q] = log(solver._share[c] / total)
+                f.theta[solver._slot[c] * (q + 1) + q] = log(solver._class_weight[c] / total)
         minimise(&f, solver.max_iter, TOLERANCE * total, solver.stop)
     # Adding the same to all classes changes nothing: let them sum to zero.
     for j in range(q + 1):

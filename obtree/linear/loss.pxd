@@ -59,7 +59,8 @@ cdef inline void find_probabilities(double* score, idx_t n_classes,
 
 cdef inline void find_log_probabilities(const double* counts, idx_t n_classes, double weight,
                                         double pseudo_count, float* theta) noexcept nogil:
-    """OUT theta: logarithms of the classes' shares of `weight`, with so many rows more of each."""
+    """OUT theta: logarithms of the classes' fractions of `weight`, with so many rows more of
+    each."""
     cdef double level = weight + pseudo_count * n_classes
     cdef idx_t k
     for k in range(n_classes):
@@ -79,17 +80,18 @@ cdef inline void tabulate_log_loss(const float* theta, idx_t n_classes,
         table[k] = <float>(level - theta[k])
 
 
-cdef inline void tabulate_softmax(const float* theta, idx_t n_classes, float* share,
+cdef inline void tabulate_softmax(const float* theta, idx_t n_classes, float* probability,
                                   float* table) noexcept nogil:
-    """The same in single precision, for tables that each step renews; OUT share: the softmax."""
+    """The same in single precision, for tables that each step renews; OUT probability: the
+    softmax."""
     cdef float top = find_top(theta, n_classes, 1), total = 0.0, level
     cdef idx_t k
-    kernels().exp_differences(theta, n_classes, top, share)
+    kernels().exp_differences(theta, n_classes, top, probability)
     for k in range(n_classes):
-        total += share[k]
+        total += probability[k]
     level = top + <float>log(total)
     for k in range(n_classes):
-        share[k] /= total
+        probability[k] /= total
         table[k] = level - theta[k]
 
 

@@ -177,7 +177,7 @@ cdef inline double precondition(const Logistic* f, double* out) noexcept nogil:
 
 cdef inline void find_step(const Logistic* f, double accuracy,
                            const volatile int* stop) noexcept nogil:
-    """Solve for the Newton step until the residual has fallen to a share of the gradient."""
+    """Solve for the Newton step until the residual has fallen to a fraction of the gradient."""
     cdef idx_t size = f.n_classes * f.width
     cdef idx_t k, _round
     cdef double known, found, curve, factor, goal

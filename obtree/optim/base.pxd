@@ -24,7 +24,7 @@ cdef class Problem:
     cdef readonly idx_t n_outputs
     cdef readonly idx_t n_classes     # 0 in regression
     cdef readonly bint has_missing
-    cdef DataView view                # X alone: for project_rows and share_terms
+    cdef DataView view                # X alone: for project_rows and measure_term_shares
     # X row after row (n_rows * n_features), NaN: missing. One of the two, the other is NULL.
     cdef const X_t* x
     cdef const uint8_t* bytes         # for optimisers that ask for it, when X is of bytes

@@ -1,7 +1,7 @@
 # A tree whose planes are moved: every node has a weight for every column.
 #
 # Split nodes are numbered apart from leaves. A child is a split node when it is not
-# negative, else leaf ~child. Rows are scaled (unit_rows.pyx), `stride` floats apart and end in
+# negative, else leaf ~child. Rows are scaled (scaled_rows.pyx), `stride` floats apart and end in
 # a constant, so that a plane's last weight is its offset and the score of a row is one dot
 # product; a row goes left when its score is not positive.
 #
@@ -49,17 +49,17 @@ cdef struct Case:
     const float* y            # (n_slots) numbers
 
 
-cdef inline float firm_score() noexcept nogil:
+cdef inline float fixed_score() noexcept nogil:
     """Stands for a score that no loss outweighs, yet may be added up over a path."""
     return <float>1e12
 
 
 cdef inline float score_case(const DenseTree* tree, idx_t node, const Case* case) noexcept nogil:
-    """w.x, or a firm score where the test is fixed; positive means right."""
+    """w.x, or a fixed score where the test is fixed; positive means right."""
     cdef float score
     cdef const Hyperplane* plane = tree.fixed[node]
     if plane != NULL:
-        score = firm_score()
+        score = fixed_score()
         return -score if goes_left(plane, project_plane(plane, case.raw, 1)) else score
     tree.kernel.dot_rows(tree.w + node * tree.stride, tree.stride, 1, case.x, &score)
     return score
@@ -71,7 +71,7 @@ cdef inline float loss_at(const DenseTree* tree, idx_t leaf, const Case* case) n
     return squared_loss(tree.theta + leaf * tree.n_slots, case.y, tree.n_slots)
 
 
-cdef inline float most_loss(const DenseTree* tree, node_t child, const Case* case) noexcept nogil:
+cdef inline float max_loss(const DenseTree* tree, node_t child, const Case* case) noexcept nogil:
     """No leaf at or below `child` has a larger loss."""
     cdef idx_t k
     cdef float gap, other, total = 0.0

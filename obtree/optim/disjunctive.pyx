@@ -4,7 +4,7 @@ Seyedhosseini and Tasdizen (2015), "Disjunctive normal random forests". A grown 
 one differentiable function per class (equations 5 and 12), and gradient descent on the
 squared error (equations 7 and 8) moves its planes, which become oblique on the way. The
 paper descends by plain gradients; here steps are those of Adam on small batches, at a
-rate that falls to a tenth, and the moments of a unit rest while no row of a batch pulls it.
+rate that falls to a tenth, and the moments of a unit rest while no row of a batch moves it.
 """
 
 import numpy as np
@@ -16,13 +16,19 @@ from obtree.core.memory cimport Workspace
 from obtree.core.params import FLAG, Integer, Number, check_params
 from obtree.core.random cimport RandState, seed_state, shuffle
 from obtree.core.types cimport idx_t, row_t
-from obtree.linear.adam cimport count_step, step_adam
+from obtree.linear.adam cimport advance_adam, step_adam
 from obtree.linear.columns cimport pad_width
-from obtree.linear.pulls cimport Pulls, add_pull, begin_pulls, read_gradient, take_pulls
+from obtree.linear.gradients cimport (
+    PlaneGradients,
+    add_gradient,
+    begin_gradients,
+    read_gradient,
+    take_gradients,
+)
+from obtree.optim.backward_pass cimport measure_loss, pass_backward
 from obtree.optim.base cimport Optimiser, Problem
-from obtree.optim.soft_walk cimport measure_loss, walk_backwards
 from obtree.tree.normal_form import NormalForm
-from obtree.tree.normal_predict cimport FormView, Tape, standardise_row, take_tape, walk_forwards
+from obtree.tree.normal_predict cimport FormView, Tape, pass_forward, standardise_row, take_tape
 
 include "normal_start.pxi"
 
@@ -145,9 +151,9 @@ cdef class FormDescent:
     cdef float* _x                    # (batch_size, stride) standardised rows
     cdef float* _gradient             # (stride)
     cdef row_t* _order                # (n_train)
-    cdef int32_t* _unit               # (n_units + 1) units that a row pulls at, and how much
+    cdef int32_t* _unit               # (n_units + 1) units that a row moves, and their slopes
     cdef float* _slope
-    cdef Pulls _pulls
+    cdef PlaneGradients _gradients
     cdef double* _losses              # (n_epochs)
     cdef idx_t _n_losses
 
@@ -198,7 +204,8 @@ cdef class FormDescent:
         self._order = <row_t*>workspace.take(n, sizeof(row_t))
         self._unit = <int32_t*>workspace.take(n_units + 1, sizeof(int32_t))
         self._slope = <float*>workspace.take(n_units + 1, sizeof(float))
-        take_pulls(&self._pulls, n_units, self._batch_size * n_units, self._batch_size, workspace)
+        take_gradients(&self._gradients, n_units, self._batch_size * n_units, self._batch_size,
+                       workspace)
         self._losses = <double*>workspace.take(rule.n_epochs, sizeof(double))
 
     def run(self, uint32_t seed):
@@ -259,44 +266,45 @@ cdef class FormDescent:
                 return
 
     cdef double _take_step(self, idx_t start, idx_t end) noexcept nogil:
-        """Move the units that rows start:end of the order pull; returns their error."""
+        """Move the units by the gradient of rows start:end of the order; returns their error."""
         cdef const FormView* view = &self.view
         cdef idx_t i, k, n
-        cdef double loss = 0.0, share = 1.0 / (end - start)
+        cdef double loss = 0.0, inverse = 1.0 / (end - start)
         cdef float* x
         cdef row_t row
-        begin_pulls(&self._pulls)
+        begin_gradients(&self._gradients)
         for i in range(end - start):
             row = self._order[start + i]
             x = self._x + i * view.stride
             standardise_row(self._problem.x + row * self._problem.n_features, view, x)
-            walk_forwards(view, x, &self.tape)
+            pass_forward(view, x, &self.tape)
             loss += (self._problem.weight[row]
                      * measure_loss(view, &self.tape, self._problem.codes[row]))
-            n = walk_backwards(view, &self.tape, self._problem.codes[row],
-                               self._problem.weight[row] / self._mean_weight,
-                               self._unit, self._slope)
+            n = pass_backward(view, &self.tape, self._problem.codes[row],
+                              self._problem.weight[row] / self._mean_weight,
+                              self._unit, self._slope)
             for k in range(n):
-                add_pull(&self._pulls, self._unit[k], i, <float>(self._slope[k] * share))
+                add_gradient(&self._gradients, self._unit[k], i, <float>(self._slope[k] * inverse))
         self._move_units()
         return loss
 
     cdef void _move_units(self) noexcept nogil:
-        """One step of Adam for each unit that a row pulls."""
+        """One step of Adam for each unit that a row moves."""
         cdef idx_t stride = self.view.stride
         cdef idx_t k
         cdef int32_t unit
-        cdef double lift, correction
+        cdef double v_correction, correction
         cdef float rate
-        correction = count_step(&self._first_power, &self._second_power, &lift)
+        correction = advance_adam(&self._first_power, &self._second_power, &v_correction)
         rate = <float>(self._rule.learning_rate * (1.0 - 0.9 * self._step / self._n_steps)
                        / correction)
         self._step += 1
-        for k in range(self._pulls.n_touched):
-            unit = self._pulls.touched[k]
-            read_gradient(&self._pulls, unit, self._x, stride, self._gradient)
+        for k in range(self._gradients.n_touched):
+            unit = self._gradients.touched[k]
+            read_gradient(&self._gradients, unit, self._x, stride, self._gradient)
             step_adam(self._weight + unit * stride, self._first + unit * stride,
-                      self._second + unit * stride, self._gradient, stride, rate, <float>lift)
+                      self._second + unit * stride, self._gradient, stride, rate,
+                      <float>v_correction)
 
     cdef double _validate(self) noexcept nogil:
         """Mean squared error on the rows that are not learnt from."""
@@ -306,7 +314,7 @@ cdef class FormDescent:
             if i % STOP_ROWS == 0 and self._rule.stop != NULL and self._rule.stop[0]:
                 break
             standardise_row(self._problem.x + i * self._problem.n_features, &self.view, self._x)
-            walk_forwards(&self.view, self._x, &self.tape)
+            pass_forward(&self.view, self._x, &self.tape)
             loss += (self._problem.weight[i]
                      * measure_loss(&self.view, &self.tape, self._problem.codes[i]))
             total += self._problem.weight[i]

@@ -29,7 +29,7 @@ cdef class EditableTree:
 
 # The training rows of a tree on their way down: a node's rows ascend, and stand at
 # index.rows[start[node]:end[node]] once its parent has been split.
-cdef class Descent:
+cdef class TreePartition:
     cdef EditableTree tree
     cdef SampleIndex index
     cdef Workspace memory

@@ -187,7 +187,7 @@ cdef class EditableTree:
                 node = self.left[node]
 
 
-cdef class Descent:
+cdef class TreePartition:
     """The training rows of a tree, at its root.
 
     Parameters

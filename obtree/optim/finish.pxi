@@ -1,4 +1,4 @@
-# From planes to a tree: counts, values and impurities of the nodes, dead branches dropped.
+# From planes to a tree: counts, values and impurities of the nodes, unreached branches dropped.
 #
 # An optimiser moves planes; afterwards other rows reach a node than before, and some nodes are
 # reached by none. The training rows are sent down once more, by the routine that the builders
@@ -14,7 +14,7 @@ from obtree.core.types cimport idx_t, node_t
 from obtree.criterion.base cimport Criterion, NodeStats
 from obtree.criterion.registry import make_criterion
 from obtree.data.missing cimport heavier_is_left
-from obtree.data.share cimport share_terms
+from obtree.data.term_share cimport measure_term_shares
 from obtree.optim.base cimport Problem
 from obtree.tree.select import select_nodes
 
@@ -27,7 +27,7 @@ cdef class Measure:
 
     cdef Problem problem
     cdef EditableTree tree
-    cdef Descent descent
+    cdef TreePartition partition
     cdef Criterion criterion          # Gini impurity, or squared error
     cdef Workspace memory
     cdef const int64_t[::1] term_ptr
@@ -36,14 +36,14 @@ cdef class Measure:
     cdef double[::1] weight
     cdef double[::1] impurity
     cdef double[:, ::1] value
-    cdef double[::1] share            # by term
+    cdef double[::1] term_share       # by term
 
     def __init__(self, EditableTree tree, leaf, term_ptr):
         cdef Problem problem = tree.problem
         n_nodes = tree.n_nodes
         self.problem = problem
         self.tree = tree
-        self.descent = Descent(tree, leaf)
+        self.partition = TreePartition(tree, leaf)
         self.memory = Workspace()
         self.criterion = make_criterion("gini" if problem.n_classes > 0 else "squared_error",
                                         problem._targets)
@@ -55,23 +55,24 @@ cdef class Measure:
         self.impurity = np.zeros(n_nodes)
         self.value = np.zeros((n_nodes, self.criterion.value_size))
         # One place more, so that there is a first.
-        self.share = np.zeros(term_ptr[n_nodes] + 1)
+        self.term_share = np.zeros(term_ptr[n_nodes] + 1)
 
     cdef int run(self) except -1 nogil:
         """Visit the nodes, parents first; a node's rows are summed side after side."""
-        cdef const idx_t* start = self.descent.start
-        cdef const idx_t* end = self.descent.end
+        cdef const idx_t* start = self.partition.start
+        cdef const idx_t* end = self.partition.end
         cdef idx_t n_values = self.value.shape[1]
         cdef node_t node, left, right
         cdef bint saw_missing = False
-        self.criterion.begin_tree(self.descent.index.rows, end[0], self.problem.weight)
+        self.criterion.begin_tree(self.partition.index.rows, end[0], self.problem.weight)
         for node in range(<node_t>self.tree.n_nodes):
             left, right = self.tree.left[node], self.tree.right[node]
             if left >= 0:
-                share_terms(&self.problem.view, &self.tree.plane[node],
-                            self.descent.index.rows + start[node], end[node] - start[node],
-                            self.problem.weight, &self.share[self.term_ptr[node]])
-                saw_missing = self.descent.split(node)
+                measure_term_shares(&self.problem.view, &self.tree.plane[node],
+                                    self.partition.index.rows + start[node],
+                                    end[node] - start[node],
+                                    self.problem.weight, &self.term_share[self.term_ptr[node]])
+                saw_missing = self.partition.split(node)
             self._measure(node, start[node], end[node])
             if left < 0:
                 continue
@@ -93,7 +94,7 @@ cdef class Measure:
         self.count[node] = end - start
         if start == end:
             return 0
-        self.criterion.load_node(self.descent.index.rows + start, end - start,
+        self.criterion.load_node(self.partition.index.rows + start, end - start,
                                  self.problem.weight, &stats)
         self.weight[node] = stats.weight
         self.impurity[node] = stats.impurity
@@ -106,7 +107,7 @@ cdef class Measure:
         n_classes = problem.n_classes
         value = np.asarray(self.value)
         return {
-            "term_share": np.asarray(self.share)[:-1].astype(np.float32),
+            "term_share": np.asarray(self.term_share)[:-1].astype(np.float32),
             "missing_go_left": np.asarray(self.missing_left),
             "impurity": np.asarray(self.impurity),
             "n_node_samples": np.asarray(self.count),
@@ -116,14 +117,14 @@ cdef class Measure:
         }
 
 
-def finish_nodes(EditableTree tree, drop_dead=True, leaf=None, models=None):
+def finish_nodes(EditableTree tree, drop_unreached=True, leaf=None, models=None):
     """Measure the nodes of a tree of planes on the rows of its problem.
 
     Parameters
     ----------
     tree : EditableTree
         The first ``n_train`` rows of its problem are sent down.
-    drop_dead : bool, default=True
+    drop_unreached : bool, default=True
         Whether a node of which one side is empty is replaced by its other child. A node
         without rows that stays has its parent's value.
     leaf : ndarray of int32 of shape (n_train,), optional
@@ -147,7 +148,7 @@ def finish_nodes(EditableTree tree, drop_dead=True, leaf=None, models=None):
     kept = np.arange(tree.n_nodes)
     stand_in = kept.copy()
     cdef int64_t[::1] takes_place = stand_in
-    if drop_dead:
+    if drop_unreached:
         # Nobody went one way: what stands for the other child takes the place of the node.
         for i in range(tree.n_nodes - 1, -1, -1):
             if tree.left[i] < 0:

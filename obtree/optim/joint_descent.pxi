@@ -2,10 +2,10 @@
 #
 # For each row of a batch, loss-augmented inference finds the code g that says most against the
 # tree. The bound of the row's loss is linear in the planes around there, with the gradient
-# (g - h) x for a node whose sides under g and under the row's own code h differ; so a row pulls
-# at no node, or at those that it would have to be turned round at to reach the bad leaf.
+# (g - h) x for a node whose sides under g and under the row's own code h differ; so a row moves
+# no node, or those that would have to be flipped for it to reach the bad leaf.
 #
-# Departures from the paper: a plane's momentum waits while no row of a batch pulls at it
+# Departures from the paper: a plane's momentum waits while no row of a batch moves it
 # (a step costs what it touches, and not the size of the tree), and gradients are means over
 # the batch.
 
@@ -16,9 +16,9 @@ from libc.string cimport memset
 from obtree.core.memory cimport Workspace
 from obtree.core.types cimport idx_t, node_t
 from obtree.linear.adam cimport project_ball
+from obtree.linear.gradients cimport add_gradient, begin_gradients, read_gradient, take_gradients
 from obtree.linear.loss cimport find_log_probabilities
-from obtree.linear.pulls cimport add_pull, begin_pulls, read_gradient, take_pulls
-from obtree.linear.unit_rows cimport UnitRows
+from obtree.linear.scaled_rows cimport ScaledRows
 from obtree.optim.dense_tree cimport Case, DenseTree, find_leaf, loss_at, renew_leaf
 from obtree.optim.inference cimport Answer, compare_path, infer_fast, infer_full
 
@@ -29,8 +29,8 @@ cdef enum:
 cdef class JointDescent:
     """Scratch of a descent and what it works on."""
 
-    cdef int bind(self, DenseTree* tree, UnitRows rows, const Targets* targets, idx_t batch_size,
-                  Workspace workspace) except -1:
+    cdef int bind(self, DenseTree* tree, ScaledRows rows, const StepTargets* targets,
+                  idx_t batch_size, Workspace workspace) except -1:
         cdef idx_t n_cells = tree.n_splits * tree.stride
         cdef idx_t n_values = tree.n_leaves * tree.n_slots
         self.tree = tree
@@ -40,25 +40,25 @@ cdef class JointDescent:
         self.assigned = NULL
         self._x = <float*>workspace.take(max(batch_size, <idx_t>BLOCK) * tree.stride,
                                          sizeof(float))
-        self._speed = <float*>workspace.take(n_cells, sizeof(float))
-        self._leaf_speed = <float*>workspace.take(n_values, sizeof(float))
+        self._velocity = <float*>workspace.take(n_cells, sizeof(float))
+        self._leaf_velocity = <float*>workspace.take(n_values, sizeof(float))
         self._gradient = <float*>workspace.take(tree.stride, sizeof(float))
-        self._hits = <float*>workspace.take(n_values, sizeof(float))
-        self._served = <float*>workspace.take(tree.n_leaves, sizeof(float))
-        # A row pulls towards one leaf, and away from another.
-        take_pulls(&self._pulls, tree.n_splits, 2 * batch_size * max(tree.max_depth, 1),
-                   2 * batch_size, workspace)
+        self._leaf_gradient = <float*>workspace.take(n_values, sizeof(float))
+        self._batch_weight = <float*>workspace.take(tree.n_leaves, sizeof(float))
+        # A row moves planes towards one leaf, and away from another.
+        take_gradients(&self._gradients, tree.n_splits, 2 * batch_size * max(tree.max_depth, 1),
+                       2 * batch_size, workspace)
         self._touched_leaf = <node_t*>workspace.take(tree.n_leaves, sizeof(node_t))
-        self._answer.turned = <node_t*>workspace.take(tree.max_depth, sizeof(node_t))
+        self._answer.flipped = <node_t*>workspace.take(tree.max_depth, sizeof(node_t))
         self._answer.score = <float*>workspace.take(tree.max_depth, sizeof(float))
         self._answer.path = <node_t*>workspace.take(tree.max_depth + 1, sizeof(node_t))
         self._answer.path_score = <float*>workspace.take(tree.max_depth + 1, sizeof(float))
-        self._answer.debt = <float*>workspace.take(tree.max_depth + 1, sizeof(float))
+        self._answer.path_cost = <float*>workspace.take(tree.max_depth + 1, sizeof(float))
         self.counts = <double*>workspace.take(tree.n_leaves * (tree.n_slots + 1), sizeof(double))
-        memset(self._speed, 0, n_cells * sizeof(float))
-        memset(self._leaf_speed, 0, n_values * sizeof(float))
-        memset(self._hits, 0, n_values * sizeof(float))
-        memset(self._served, 0, tree.n_leaves * sizeof(float))
+        memset(self._velocity, 0, n_cells * sizeof(float))
+        memset(self._leaf_velocity, 0, n_values * sizeof(float))
+        memset(self._leaf_gradient, 0, n_values * sizeof(float))
+        memset(self._batch_weight, 0, tree.n_leaves * sizeof(float))
         return 0
 
     cdef void _load_case(self, Case* case, idx_t row, const float* x) noexcept nogil:
@@ -69,7 +69,7 @@ cdef class JointDescent:
         if case.y != NULL:
             case.y += row * self.tree.n_slots
 
-    cdef node_t _find_home(self, Case* case, idx_t row, const float* x) noexcept nogil:
+    cdef node_t _find_leaf(self, Case* case, idx_t row, const float* x) noexcept nogil:
         """The leaf of a row; OUT case."""
         self._load_case(case, row, x)
         return find_leaf(self.tree, 0 if self.tree.n_splits > 0 else -1, case)
@@ -80,7 +80,7 @@ cdef class JointDescent:
         cdef double total = 0.0
         cdef float weight, cost
         cdef idx_t p
-        begin_pulls(&self._pulls)
+        begin_gradients(&self._gradients)
         self._n_touched_leaves = 0
         self.rows.fetch(rows, 0, n, self._x)
         for p in range(n):
@@ -90,52 +90,52 @@ cdef class JointDescent:
                 infer_full(self.tree, &case, answer)
             else:
                 infer_fast(self.tree, &case, answer)
-            self._pull(p, -2 * weight / n)
-            self._hit_leaf(answer.leaf, &case, weight / n)
+            self._add_gradients(p, -2 * weight / n)
+            self._add_leaf_gradient(answer.leaf, &case, weight / n)
             total += weight * answer.bound
-            if self.assigned != NULL and self.assigned[rows[p]] != answer.home:
+            if self.assigned != NULL and self.assigned[rows[p]] != answer.own_leaf:
                 # Equation 14: h is the best code that leads to the leaf the row is held to.
                 cost = compare_path(self.tree, &case, self.assigned[rows[p]], answer)
-                self._pull(p, 2 * weight / n)
+                self._add_gradients(p, 2 * weight / n)
                 total += weight * cost
         self._move_planes(rule)
         self._move_leaves(rule)
         return total
 
-    cdef void _pull(self, idx_t p, float factor) noexcept nogil:
+    cdef void _add_gradients(self, idx_t p, float factor) noexcept nogil:
         """Note the gradient of row p at the nodes that the answer turns."""
         cdef idx_t k
-        for k in range(self._answer.n_turned):
-            add_pull(&self._pulls, self._answer.turned[k], p,
-                     factor if self._answer.score[k] > 0 else -factor)
+        for k in range(self._answer.n_flipped):
+            add_gradient(&self._gradients, self._answer.flipped[k], p,
+                         factor if self._answer.score[k] > 0 else -factor)
 
-    cdef void _hit_leaf(self, node_t leaf, const Case* case, float weight) noexcept nogil:
+    cdef void _add_leaf_gradient(self, node_t leaf, const Case* case, float weight) noexcept nogil:
         cdef idx_t k, n = self.tree.n_slots
-        cdef float* hits = self._hits + leaf * n
-        if self._served[leaf] == 0:
+        cdef float* leaf_gradient = self._leaf_gradient + leaf * n
+        if self._batch_weight[leaf] == 0:
             self._touched_leaf[self._n_touched_leaves] = leaf
             self._n_touched_leaves += 1
-        self._served[leaf] += weight
+        self._batch_weight[leaf] += weight
         if self.tree.is_class:
-            hits[case.code] -= weight
+            leaf_gradient[case.code] -= weight
         else:
             for k in range(n):
-                hits[k] -= 2 * weight * case.y[k]
+                leaf_gradient[k] -= 2 * weight * case.y[k]
 
     cdef void _move_planes(self, const StepRule* rule) noexcept nogil:
         cdef DenseTree* tree = self.tree
         cdef idx_t i, k
         cdef node_t node
         cdef float* w
-        cdef float* speed
-        for i in range(self._pulls.n_touched):
-            node = self._pulls.touched[i]
-            read_gradient(&self._pulls, node, self._x, tree.stride, self._gradient)
+        cdef float* velocity
+        for i in range(self._gradients.n_touched):
+            node = self._gradients.touched[i]
+            read_gradient(&self._gradients, node, self._x, tree.stride, self._gradient)
             w = tree.w + node * tree.stride
-            speed = self._speed + node * tree.stride
+            velocity = self._velocity + node * tree.stride
             for k in range(tree.stride):
-                speed[k] = rule.momentum * speed[k] + self._gradient[k]
-                w[k] -= rule.rate * speed[k]
+                velocity[k] = rule.momentum * velocity[k] + self._gradient[k]
+                w[k] -= rule.rate * velocity[k]
             project_ball(w, tree.stride, rule.nu)
 
     cdef void _move_leaves(self, const StepRule* rule) noexcept nogil:
@@ -144,24 +144,25 @@ cdef class JointDescent:
         cdef idx_t i, k, n = tree.n_slots
         cdef node_t leaf
         cdef float* theta
-        cdef float* hits
-        cdef float* speed
-        cdef float share
+        cdef float* leaf_gradient
+        cdef float* velocity
+        cdef float prediction
         for i in range(self._n_touched_leaves):
             leaf = self._touched_leaf[i]
             theta = tree.theta + leaf * n
-            hits = self._hits + leaf * n
-            speed = self._leaf_speed + leaf * n
+            leaf_gradient = self._leaf_gradient + leaf * n
+            velocity = self._leaf_velocity + leaf * n
             for k in range(n):
                 if tree.is_class:
-                    share = expf(-tree.table[leaf * n + k])
+                    prediction = expf(-tree.table[leaf * n + k])
                 else:
-                    share = 2 * theta[k]
-                speed[k] = rule.momentum * speed[k] + hits[k] + self._served[leaf] * share
-                hits[k] = 0.0
+                    prediction = 2 * theta[k]
+                velocity[k] = (rule.momentum * velocity[k] + leaf_gradient[k]
+                               + self._batch_weight[leaf] * prediction)
+                leaf_gradient[k] = 0.0
             for k in range(n):
-                theta[k] -= rule.leaf_rate * speed[k]
-            self._served[leaf] = 0.0
+                theta[k] -= rule.leaf_rate * velocity[k]
+            self._batch_weight[leaf] = 0.0
             renew_leaf(tree, leaf)
 
     cdef void count(self, idx_t start, idx_t end, node_t* leaf) noexcept nogil:
@@ -169,15 +170,15 @@ cdef class JointDescent:
         cdef idx_t p, k, n_here, n = self.tree.n_slots
         cdef double* counts
         cdef double weight
-        cdef node_t home
+        cdef node_t own_leaf
         while start < end:
             n_here = min(<idx_t>BLOCK, end - start)
             self.rows.fetch(NULL, start, n_here, self._x)
             for p in range(n_here):
-                home = self._find_home(&case, start + p, self._x + p * self.tree.stride)
+                own_leaf = self._find_leaf(&case, start + p, self._x + p * self.tree.stride)
                 if leaf != NULL:
-                    leaf[p] = home
-                counts = self.counts + home * (n + 1)
+                    leaf[p] = own_leaf
+                counts = self.counts + own_leaf * (n + 1)
                 weight = self.targets.weight[start + p]
                 counts[n] += weight
                 if self.tree.is_class:
@@ -192,14 +193,14 @@ cdef class JointDescent:
     cdef double judge(self, idx_t start, idx_t end) noexcept nogil:
         cdef Case case
         cdef idx_t p, n_here
-        cdef node_t home
+        cdef node_t own_leaf
         cdef double total = 0.0
         while start < end:
             n_here = min(<idx_t>BLOCK, end - start)
             self.rows.fetch(NULL, start, n_here, self._x)
             for p in range(n_here):
-                home = self._find_home(&case, start + p, self._x + p * self.tree.stride)
-                total += self.targets.weight[start + p] * loss_at(self.tree, home, &case)
+                own_leaf = self._find_leaf(&case, start + p, self._x + p * self.tree.stride)
+                total += self.targets.weight[start + p] * loss_at(self.tree, own_leaf, &case)
             start += n_here
         return total
 
@@ -211,7 +212,7 @@ cdef class JointDescent:
                 total += self.counts[leaf * (n + 1) + k] * self.tree.table[leaf * n + k]
         return total
 
-    cdef void fit_leaves(self, double pseudo_count) noexcept nogil:
+    cdef void fit_from_counts(self, double pseudo_count) noexcept nogil:
         cdef idx_t leaf, k, n = self.tree.n_slots
         cdef const double* counts
         cdef float* theta

@@ -1,4 +1,4 @@
-# Fitting the leaves of a moving tree to their rows.
+# Fitting the leaves of a tree under TAO to their rows.
 #
 # Constants are exact. Of linear models, regression with few features solves the normal equations of
 # ridge regression. Otherwise the weights make a few proximal AdaGrad steps from where they are:
@@ -14,7 +14,7 @@ from obtree.core.memory cimport free_block, grow_block
 from obtree.core.random cimport RandState, shuffle
 from obtree.core.types cimport idx_t, node_t, row_t
 from obtree.data.scatter cimport Scatter, add_row, centre_gram, clear_scatter
-from obtree.linear.adagrad cimport AdaGrad, average_steps, begin_descent, note_bias, step_weights
+from obtree.linear.adagrad cimport AdaGrad, average_steps, note_bias, reset_adagrad, step_weights
 from obtree.linear.loss cimport exponentiate
 from obtree.linear.ridge cimport solve_ridge
 
@@ -22,11 +22,11 @@ from obtree.linear.ridge cimport solve_ridge
 cdef float ABSENT = -1e4      # score of a class that the leaf does not hold
 
 
-cdef bint fit_by_ridge(Leaves leaves, const row_t* rows, idx_t n, LeafScratch scratch,
+cdef bint fit_by_ridge(TAOLeaves leaves, const row_t* rows, idx_t n, LeafScratch scratch,
                        double* penalty) noexcept nogil:
     """The ridge regression of the leaf's rows, into scratch.model; its penalty."""
     cdef Scatter* s = &scratch.scatter
-    cdef idx_t n_terms = leaves.units.complete.n, stride = leaves.units.complete.stride
+    cdef idx_t n_terms = leaves.scaler.complete.n, stride = leaves.scaler.complete.stride
     cdef idx_t n_outputs = leaves.n_values
     cdef idx_t start = 0, here, p, a, k
     cdef double* line
@@ -36,7 +36,7 @@ cdef bint fit_by_ridge(Leaves leaves, const row_t* rows, idx_t n, LeafScratch sc
     clear_scatter(s)
     while start < n:
         here = min(<idx_t>LEAF_BATCH, n - start)
-        leaves.units.lift(&leaves.units.complete, rows + start, here, scratch.z)
+        leaves.scaler.transform(&leaves.scaler.complete, rows + start, here, scratch.z)
         for p in range(here):
             w = leaves.problem.weight[rows[start + p]]
             for k in range(n_outputs):
@@ -65,9 +65,9 @@ cdef bint fit_by_ridge(Leaves leaves, const row_t* rows, idx_t n, LeafScratch sc
     return True
 
 
-cdef idx_t _start_model(Leaves leaves, node_t leaf, LeafScratch scratch) noexcept nogil:
-    """The leaf's model, or one that knows the classes' shares only; how many scores move."""
-    cdef idx_t n_values = leaves.n_values, stride = leaves.units.complete.stride
+cdef idx_t _start_model(TAOLeaves leaves, node_t leaf, LeafScratch scratch) noexcept nogil:
+    """The leaf's model, or one that knows the classes' fractions only; how many scores move."""
+    cdef idx_t n_values = leaves.n_values, stride = leaves.scaler.complete.stride
     cdef idx_t k, n_present = 0
     cdef float* bias = scratch.model + n_values * stride
     cdef double total = 0.0
@@ -95,11 +95,11 @@ cdef idx_t _start_model(Leaves leaves, node_t leaf, LeafScratch scratch) noexcep
     return n_present
 
 
-cdef void find_factors(Leaves leaves, const row_t* rows, idx_t here, idx_t n_present,
-                       double unit, LeafScratch scratch) noexcept nogil:
+cdef void find_factors(TAOLeaves leaves, const row_t* rows, idx_t here, idx_t n_present,
+                       double mean_weight, LeafScratch scratch) noexcept nogil:
     """What each row's gradient with respect to each score is, from scratch.score.
 
-    `unit` is the weight that counts as one. OUT scratch.factor.
+    `mean_weight` is that of the leaf's rows. OUT scratch.factor.
     """
     cdef idx_t n_values = leaves.n_values
     cdef idx_t p, i
@@ -121,17 +121,17 @@ cdef void find_factors(Leaves leaves, const row_t* rows, idx_t here, idx_t n_pre
                     leaves.problem.targets[row * n_values + i] - leaves.centre[i]
                 ) / leaves.size)
             scratch.factor[i * LEAF_BATCH + p] = <float>(
-                slope * leaves.problem.weight[row] / (unit * here))
+                slope * leaves.problem.weight[row] / (mean_weight * here))
 
 
-cdef bint fit_by_steps(Leaves leaves, node_t leaf, row_t* rows, idx_t n, RandState* rng,
+cdef bint fit_by_steps(TAOLeaves leaves, node_t leaf, row_t* rows, idx_t n, RandState* rng,
                        LeafScratch scratch, double* penalty) noexcept nogil:
     """A few epochs of small steps, into scratch.model; the penalty of the result.
 
     IN OUT rows (n), put in another order.
     """
     cdef AdaGrad* steps = &scratch.steps
-    cdef idx_t n_values = leaves.n_values, stride = leaves.units.complete.stride
+    cdef idx_t n_values = leaves.n_values, stride = leaves.scaler.complete.stride
     cdef bint is_class = leaves.problem.n_classes > 0
     cdef idx_t n_present = _start_model(leaves, leaf, scratch)
     cdef idx_t _epoch, b, p, i, k, start, here
@@ -142,7 +142,7 @@ cdef bint fit_by_steps(Leaves leaves, node_t leaf, row_t* rows, idx_t n, RandSta
         return False
     for p in range(n):
         weight += leaves.problem.weight[rows[p]]
-    begin_descent(steps, n_values, stride, n, leaves.n_epochs)
+    reset_adagrad(steps, n_values, stride, n, leaves.n_epochs)
     steps.rate = leaves.rate
     steps.shrink = <float>(leaves.l1 / weight) if is_class else <float>0.0
     steps.decay = <float>0.0 if is_class else <float>(2.0 * leaves.ridge / weight)
@@ -154,7 +154,7 @@ cdef bint fit_by_steps(Leaves leaves, node_t leaf, row_t* rows, idx_t n, RandSta
         for b in range(steps.n_batches):
             start = b * n // steps.n_batches
             here = (b + 1) * n // steps.n_batches - start
-            leaves.units.lift(&leaves.units.complete, rows + start, here, scratch.z)
+            leaves.scaler.transform(&leaves.scaler.complete, rows + start, here, scratch.z)
             for i in range(n_present):
                 k = scratch.present[i]
                 kernels().dot_rows(scratch.z, stride, here, scratch.model + k * stride,
@@ -185,31 +185,31 @@ cdef bint fit_by_steps(Leaves leaves, node_t leaf, row_t* rows, idx_t n, RandSta
     return True
 
 
-cdef int _fit_linear(Leaves leaves, node_t leaf, row_t* rows, idx_t n, double* lost,
+cdef int _fit_linear(TAOLeaves leaves, node_t leaf, row_t* rows, idx_t n, double* costs,
                      RandState* rng, LeafScratch scratch) except -1 nogil:
     """Refit a linear model; keep the best of the old one, the new one and the constant."""
-    cdef idx_t n_floats = leaves.n_values * (leaves.units.complete.stride + 1)
+    cdef idx_t n_floats = leaves.n_values * (leaves.scaler.complete.stride + 1)
     cdef double before, constant = 0.0, after = 0.0, penalty = 0.0
     cdef idx_t p
     cdef bint found
-    leaves.lose(rows, n, leaf, NULL, scratch, lost)
+    leaves.measure_costs(rows, n, leaf, NULL, scratch, costs)
     for p in range(n):
-        constant += lost[p]
+        constant += costs[p]
     before = constant
     if leaves.model[leaf] != NULL:
-        leaves.lose(rows, n, leaf, leaves.model[leaf], scratch, lost)
+        leaves.measure_costs(rows, n, leaf, leaves.model[leaf], scratch, costs)
         before = leaves.penalty[leaf]
         for p in range(n):
-            before += lost[p]
+            before += costs[p]
     if leaves.by_ridge:
         found = fit_by_ridge(leaves, rows, n, scratch, &penalty)
     else:
         found = fit_by_steps(leaves, leaf, rows, n, rng, scratch, &penalty)
     if found:
-        leaves.lose(rows, n, leaf, scratch.model, scratch, lost)
+        leaves.measure_costs(rows, n, leaf, scratch.model, scratch, costs)
         after = penalty
         for p in range(n):
-            after += lost[p]
+            after += costs[p]
     if found and after <= before and after <= constant:
         leaves.model[leaf] = <float*>grow_block(leaves.model[leaf], n_floats, sizeof(float))
         memcpy(leaves.model[leaf], scratch.model, n_floats * sizeof(float))
@@ -219,21 +219,21 @@ cdef int _fit_linear(Leaves leaves, node_t leaf, row_t* rows, idx_t n, double* l
         leaves.model[leaf] = NULL
         leaves.penalty[leaf] = 0.0
     # The rows may have changed places since.
-    leaves.lose(rows, n, leaf, leaves.model[leaf], scratch, lost)
+    leaves.measure_costs(rows, n, leaf, leaves.model[leaf], scratch, costs)
     return 0
 
 
-cdef int fit_leaf(Leaves leaves, node_t leaf, row_t* rows, idx_t n, double* lost,
+cdef int fit_leaf(TAOLeaves leaves, node_t leaf, row_t* rows, idx_t n, double* costs,
                   RandState* rng, LeafScratch scratch) except -1 nogil:
     """Fit the leaf to its rows unless the objective would rise.
 
-    IN OUT rows (n), which may be put in another order; OUT lost (n), their costs. A leaf
+    IN OUT rows (n), which may be put in another order; OUT costs (n), theirs. A leaf
     without rows stays as it is.
     """
     if n == 0:
         return 0
     leaves.fit_constant(leaf, rows, n, scratch)
     if leaves.linear:
-        return _fit_linear(leaves, leaf, rows, n, lost, rng, scratch)
-    leaves.lose(rows, n, leaf, NULL, scratch, lost)
+        return _fit_linear(leaves, leaf, rows, n, costs, rng, scratch)
+    leaves.measure_costs(rows, n, leaf, NULL, scratch, costs)
     return 0

@@ -18,7 +18,7 @@ from obtree.core.types cimport feature_t, idx_t, row_t, w_t
 from obtree.data.hyperplane cimport Hyperplane, init_plane
 from obtree.data.scatter cimport add_row, centre_scatter, clear_scatter, take_scatter
 from obtree.linear.adagrad cimport (
-    BATCH, AdaGrad, average_steps, begin_descent, note_bias, step_weights, take_adagrad,
+    BATCH, AdaGrad, average_steps, note_bias, reset_adagrad, step_weights, take_adagrad,
 )
 from obtree.linear.columns cimport Columns, pad_width, take_columns, write_terms
 from obtree.linear.coordinates cimport descend_coordinates
@@ -31,7 +31,7 @@ cdef enum:
 
 cdef double RIDGE = 1e-3      # keeps Newton steps finite where rows are separable
 # A row whose side is less uncertain than this in the first pass is left out of the others.
-cdef double ASLEEP = 0.01
+cdef double MIN_RESIDUAL = 0.01
 
 MAX_NEWTON_FEATURES = NEWTON_FEATURES
 
@@ -47,20 +47,20 @@ cdef inline void swap_rows(row_t* care, double* gain, idx_t a, idx_t b) noexcept
 
 cdef class NodeFit:
 
-    def __init__(self, Units units, double l1, double rate, idx_t n_epochs):
-        cdef idx_t p = units.n_features
+    def __init__(self, Scaler scaler, double l1, double rate, idx_t n_epochs):
+        cdef idx_t p = scaler.n_features
         cdef idx_t stride = pad_width(p)
         cdef Workspace memory = Workspace()
         cdef idx_t k
         self.memory = memory
-        self.units = units
+        self.scaler = scaler
         self.l1 = l1
         self.rate = rate
         self.n_epochs = n_epochs
         self.by_newton = p <= NEWTON_FEATURES
         self.stop = NULL
         take_columns(&self.own, p, memory)
-        self.columns = &units.complete
+        self.columns = &scaler.complete
         self.lacking = <char*>memory.take(p, 1)
         self.w = <float*>memory.take(stride, sizeof(float))
         take_adagrad(&self.steps, 1, stride, memory)
@@ -78,7 +78,7 @@ cdef class NodeFit:
             self.residual = <double*>memory.take(p, sizeof(double))
         init_plane(&self.plane, <feature_t*>memory.take(p, sizeof(feature_t)),
                    <w_t*>memory.take(p, sizeof(w_t)))
-        self.layout.weight = <float*>memory.take(p, sizeof(float))
+        self.dense.weight = <float*>memory.take(p, sizeof(float))
         for k in range(stride):
             self.w[k] = 0.0
 
@@ -89,8 +89,8 @@ cdef class NodeFit:
         IN rows (n_rows) of the node; IN OUT care, gain (n): rows and what they gain on the
         right, put in another order. The result is self.plane.
         """
-        if self.units.has_missing:
-            self.units.choose_columns(&self.own, rows, n_rows, self.lacking)
+        if self.scaler.has_missing:
+            self.scaler.choose_columns(&self.own, rows, n_rows, self.lacking)
             self.columns = &self.own
         if self.columns.n == 0 or n == 0:
             return False
@@ -132,32 +132,32 @@ cdef class NodeFit:
     # ---- small steps -----------------------------------------------------------------
 
     cdef void _score(self, const row_t* rows, idx_t n) noexcept nogil:
-        """Sums of the rows, without the bias; they are at hand for _pull then."""
+        """Sums of the rows, without the bias; they are at hand for _sum_gradient then."""
         cdef Columns* c = self.columns
-        cdef float* weight = self.layout.weight
+        cdef float* weight = self.dense.weight
         cdef idx_t k
         cdef double offset = 0.0
-        if self.units.bytes == NULL:
-            self.units.lift(c, rows, n, self.block)
+        if self.scaler.bytes == NULL:
+            self.scaler.transform(c, rows, n, self.block)
             kernels().dot_rows(self.block, c.stride, n, self.w, self.score)
             return
         # Bytes stay as they are: it is the weights that are brought to their units.
         for k in range(c.n):
             weight[k] = self.w[k] * c.scale[k]
             offset += weight[k] * c.origin[k]
-        self.units.guess(rows, n, weight, self.sums)
+        self.scaler.approximate(rows, n, weight, self.sums)
         for k in range(n):
             self.score[k] = <float>(self.sums[k] - offset)
 
-    cdef void _pull(self, const row_t* rows, idx_t n, double slope) noexcept nogil:
+    cdef void _sum_gradient(self, const row_t* rows, idx_t n, double slope) noexcept nogil:
         """The rows' factors, whose sum is `slope`, times the rows: self.gradient."""
         cdef Columns* c = self.columns
         cdef idx_t k
         cdef float total = <float>slope
-        if self.units.bytes == NULL:
+        if self.scaler.bytes == NULL:
             kernels().add_rows(self.block, c.stride, self.at, self.factor, n, self.gradient)
             return
-        kernels().add_bytes(self.units.bytes, c.n, rows, self.factor, n, self.gradient)
+        kernels().add_bytes(self.scaler.bytes, c.n, rows, self.factor, n, self.gradient)
         for k in range(c.n):
             self.gradient[k] = (self.gradient[k] - total * c.origin[k]) * c.scale[k]
         for k in range(c.n, c.stride):
@@ -167,39 +167,40 @@ cdef class NodeFit:
         """Proximal AdaGrad on batches of rows in random order."""
         cdef Columns* c = self.columns
         cdef AdaGrad* steps = &self.steps
-        cdef idx_t epoch, b, p, start, here, n_batches, n_visited, n_awake = n
-        cdef double weight = 0.0, share, slope
+        cdef idx_t epoch, b, p, start, here, n_batches, n_visited, n_active = n
+        cdef double weight = 0.0, probability, slope
         for p in range(n):
             weight += fabs(gain[p])
-        begin_descent(steps, 1, c.stride, n, self.n_epochs)
+        reset_adagrad(steps, 1, c.stride, n, self.n_epochs)
         steps.rate = self.rate
         steps.shrink = <float>(self.l1 / weight)
         steps.decay = 0.0
         n_batches = steps.n_batches
-        # Rows and gains go together; those in front of n_awake are visited.
+        # Rows and gains go together; those in front of n_active are visited.
         for epoch in range(self.n_epochs):
-            shuffle_pairs(care, gain, n_awake, rng)
-            n_visited = n_awake
+            shuffle_pairs(care, gain, n_active, rng)
+            n_visited = n_active
             for b in range(n_batches):
                 start = b * n_visited // n_batches
                 here = (b + 1) * n_visited // n_batches - start
                 self._score(care + start, here)
                 slope = 0.0
                 for p in range(here):
-                    share = apply_logistic(clip_score(<double>self.score[p] + self.bias))
-                    share -= 1.0 if gain[start + p] > 0.0 else 0.0
-                    self.factor[p] = <float>(share * fabs(gain[start + p]) * n_batches / weight)
+                    probability = apply_logistic(clip_score(<double>self.score[p] + self.bias))
+                    probability -= 1.0 if gain[start + p] > 0.0 else 0.0
+                    self.factor[p] = <float>(probability * fabs(gain[start + p]) * n_batches
+                                             / weight)
                     slope += self.factor[p]
-                self._pull(care + start, here, slope)
+                self._sum_gradient(care + start, here, slope)
                 if epoch == 0:
                     # A row that is on its side by far would hardly move anything.
                     if start == 0:
-                        n_awake = 0
+                        n_active = 0
                     for p in range(here):
                         if (fabs(self.factor[p]) * weight
-                                > ASLEEP * n_batches * fabs(gain[start + p])):
-                            swap_rows(care, gain, start + p, n_awake)
-                            n_awake += 1
+                                > MIN_RESIDUAL * n_batches * fabs(gain[start + p])):
+                            swap_rows(care, gain, start + p, n_active)
+                            n_active += 1
                 self.bias -= step_weights(steps, 0, self.w, self.gradient, slope)
                 note_bias(steps, 0, self.bias)
                 steps.n_steps += 1
@@ -242,22 +243,22 @@ cdef class NodeFit:
         """The penalised loss; the scatter then holds its first and second derivatives."""
         cdef Columns* c = self.columns
         cdef idx_t start = 0, here, p, k
-        cdef double score, share, size, slope, loss = 0.0
+        cdef double score, probability, size, slope, loss = 0.0
         cdef bint right
         clear_scatter(&self.scatter)
         while start < n and (self.stop == NULL or not self.stop[0]):
             here = min(<idx_t>BATCH, n - start)
-            self.units.lift(c, care + start, here, self.block)
+            self.scaler.transform(c, care + start, here, self.block)
             kernels().dot_rows(self.block, c.stride, here, self.w, self.score)
             for p in range(here):
                 size = fabs(gain[start + p])
                 right = gain[start + p] > 0.0
                 score = clip_score(<double>self.score[p] + self.bias)
-                share = apply_logistic(score)
+                probability = apply_logistic(score)
                 add_logistic_loss(score, right, size, &loss)
-                slope = size * (<double>right - share)
+                slope = size * (<double>right - probability)
                 add_row(&self.scatter, self.block + p * c.stride,
-                        size * max(share * (1.0 - share), 1e-5), &slope)
+                        size * max(probability * (1.0 - probability), 1e-5), &slope)
             start += here
         for k in range(c.n):
             loss += self.l1 * fabs(<double>self.w[k])

@@ -3,7 +3,7 @@
 Starting from a grown tree, stochastic gradient steps on a bound of the loss (equations 7-9,
 13 and 14) move the planes of all nodes and the leaves together.
 
-Departures from the paper: rows are centred and scaled (``linear/unit_rows.pyx``), so that one
+Departures from the paper: rows are centred and scaled (``linear/scaled_rows.pyx``), so that one
 radius and one step serve all data, in whatever units; the step falls linearly to a
 twentieth; after each epoch the leaves become what their rows are, and the planes of the epoch
 with the lowest loss are kept, which counts the start only where rows were set aside to judge by.
@@ -23,7 +23,7 @@ from obtree.core.types cimport feature_t, idx_t, node_t, w_t
 from obtree.data.hyperplane cimport Hyperplane, init_plane
 from obtree.data.scale import have_different_units
 from obtree.linear.columns cimport write_terms
-from obtree.linear.unit_rows cimport UnitRows, constant_cell
+from obtree.linear.scaled_rows cimport ScaledRows, constant_cell
 from obtree.optim.base cimport Optimiser, Problem
 from obtree.optim.dense_tree cimport DenseTree, link_parents, renew_leaves, take_tree
 from obtree.optim.editable_tree cimport EditableTree
@@ -36,8 +36,8 @@ cdef enum:
     SHUFFLE_STREAM = 11       # of the tree's random numbers
 
 cdef double PSEUDO_COUNT = 0.5
-cdef double LAST_RATE = 0.05  # share of the step that the last one has
-cdef double NEGLIGIBLE = 1e-3     # share of the bound
+cdef double LAST_RATE = 0.05  # fraction of the step that the last one has
+cdef double NEGLIGIBLE = 1e-3     # fraction of the bound
 cdef double LEAF_RATE = 3.0   # of the steps of the leaves
 
 INFERENCE = ("fast", "full")
@@ -67,7 +67,7 @@ cdef class NonGreedyOptimiser(Optimiser):
     nu : float, default=2000
         Bound of the squared length of a plane's weights, for rows of mean squared length 1.
     learning_rate : float, default=0.3
-        Length of the first steps, as a share of the square root of `nu`.
+        Length of the first steps, as a fraction of the square root of `nu`.
     momentum : float, default=0.9
         What part of a step goes on into the next.
     n_epochs : int, default=15
@@ -89,8 +89,8 @@ cdef class NonGreedyOptimiser(Optimiser):
 
     cdef readonly object inference, stable, nu, learning_rate, momentum, n_epochs
     cdef readonly object batch_size, prune_inactive, n_iter_no_change
-    cdef UnitRows _rows
-    cdef Targets _targets
+    cdef ScaledRows _rows
+    cdef StepTargets _targets
     cdef double _mean_weight
     cdef DenseTree _tree
     cdef JointDescent _descent
@@ -116,7 +116,7 @@ cdef class NonGreedyOptimiser(Optimiser):
 
     cdef object prepare(self, Problem problem):
         """Scaled rows, the mean weight, weights in units of it, and standardised numbers."""
-        cdef UnitRows rows = UnitRows()
+        cdef ScaledRows rows = ScaledRows()
         n = problem.n_train
         rows.measure(problem.X, problem.sample_weight, n, _have_common_units(problem))
         mean_weight = np.mean(problem.sample_weight[:n])
@@ -160,10 +160,10 @@ cdef class NonGreedyOptimiser(Optimiser):
         nodes, _ = finish_nodes(editable, bool(self.prune_inactive))
         return Tree.from_arrays(n_features=self.problem.n_features, **nodes), {
             "objective": np.asarray(objective)[:n_done + 1],
-            "n_inactive_leaves": self._count_inactive(nodes),
+            "n_inactive_leaves": self._count_unreached(nodes),
         }
 
-    cdef object _count_inactive(self, nodes):
+    cdef object _count_unreached(self, nodes):
         """Leaves of the start that no row reaches now, whether they were dropped or not."""
         active = (nodes["children_left"] < 0) & (nodes["n_node_samples"] > 0)
         return int(self._tree.n_leaves - np.count_nonzero(active))
@@ -174,7 +174,7 @@ cdef class NonGreedyOptimiser(Optimiser):
         cdef idx_t n_batches = (n + batch - 1) // batch
         cdef idx_t n_epochs = self.n_epochs, patience = self.n_iter_no_change
         cdef idx_t epoch, b, n_bad = 0, n_cells = self._tree.n_splits * self._tree.stride
-        cdef double bound, last_bound = INFINITY, loss, best, judged, share
+        cdef double bound, last_bound = INFINITY, loss, best, judged, decay
         cdef double rate = self.learning_rate * sqrt(self.nu), leaf_rate
         cdef bint has_validation = n < self.problem.n_rows
         cdef RandState rng
@@ -187,7 +187,7 @@ cdef class NonGreedyOptimiser(Optimiser):
         seed_state(&rng, seed, SHUFFLE_STREAM)
         for b in range(n):
             self._order[b] = <int32_t>b
-        loss = self._fit_leaves(True)
+        loss = self._refit_leaves(True)
         objective[0] = loss
         # On the rows it was grown on a deep start looks better than it is: there it does
         # not compete with the epochs.
@@ -202,9 +202,9 @@ cdef class NonGreedyOptimiser(Optimiser):
                 for b in range(n_batches):
                     if self.stop[0]:
                         break
-                    share = 1.0 - (1.0 - LAST_RATE) * (epoch + b / <double>n_batches) / n_epochs
-                    rule.rate = <float>(rate * share)
-                    rule.leaf_rate = <float>(leaf_rate * share)
+                    decay = 1.0 - (1.0 - LAST_RATE) * (epoch + b / <double>n_batches) / n_epochs
+                    rule.rate = <float>(rate * decay)
+                    rule.leaf_rate = <float>(leaf_rate * decay)
                     bound += self._descent.step(
                         self._order + b * n // n_batches,
                         (b + 1) * n // n_batches - b * n // n_batches, &rule)
@@ -212,7 +212,7 @@ cdef class NonGreedyOptimiser(Optimiser):
                 break
             bound /= n
             # Rows held to their leaves are let go when there is nothing more to gain.
-            loss = self._fit_leaves(last_bound - bound < NEGLIGIBLE * fabs(bound))
+            loss = self._refit_leaves(last_bound - bound < NEGLIGIBLE * fabs(bound))
             last_bound = bound
             objective[epoch + 1] = loss
             judged = self._judge_validation() if has_validation else loss
@@ -226,7 +226,7 @@ cdef class NonGreedyOptimiser(Optimiser):
                     return epoch + 1
         return n_epochs
 
-    cdef double _fit_leaves(self, bint renew) noexcept:
+    cdef double _refit_leaves(self, bint renew) noexcept:
         """Set the leaves to what their rows are; the mean loss of the training rows."""
         cdef JointDescent descent = self._descent
         cdef idx_t n = self.problem.n_train, n_slots = self._tree.n_slots
@@ -235,7 +235,7 @@ cdef class NonGreedyOptimiser(Optimiser):
         with nogil:
             memset(descent.counts, 0, self._tree.n_leaves * (n_slots + 1) * sizeof(double))
             descent.count(0, n, assigned)
-            descent.fit_leaves(PSEUDO_COUNT / self._mean_weight)
+            descent.fit_from_counts(PSEUDO_COUNT / self._mean_weight)
             renew_leaves(&self._tree)
             loss = descent.judge_counted() if self._tree.is_class else descent.judge(0, n)
         return loss / n
@@ -256,7 +256,7 @@ cdef class NonGreedyOptimiser(Optimiser):
         cdef const w_t[::1] weight = tree.term_weight
         cdef const int64_t[::1] editable_id = np.argsort(editable.origin)
         cdef node_t[::1] number = np.empty(len(left), dtype=np.int32)
-        cdef UnitRows rows = self._rows
+        cdef ScaledRows rows = self._rows
         cdef DenseTree* dense = &self._tree
         cdef node_t n_splits = 0, n_leaves = 0
         cdef idx_t node, k, place, n_nodes = left.shape[0]
@@ -302,7 +302,7 @@ cdef class NonGreedyOptimiser(Optimiser):
 
     cdef int _write_planes(self, EditableTree editable, const node_t[::1] number) except -1:
         """Give the nodes the best planes, in the features' own units."""
-        cdef UnitRows rows = self._rows
+        cdef ScaledRows rows = self._rows
         cdef idx_t n_used = rows.columns.n
         cdef feature_t[::1] feature = np.empty(n_used + 1, dtype=np.int32)
         cdef w_t[::1] weight = np.empty(n_used + 1)

@@ -16,7 +16,7 @@ from obtree.data.hyperplane cimport Hyperplane, init_plane
 from obtree.data.project cimport project_rows
 from obtree.linear.columns cimport add_column_moments
 from obtree.optim.base cimport Problem
-from obtree.optim.editable_tree cimport Descent, EditableTree
+from obtree.optim.editable_tree cimport EditableTree, TreePartition
 
 CELL_LIMIT = 1e30
 
@@ -66,7 +66,7 @@ def measure_nodes(Problem problem, tree, weights, thresholds):
         0 where fewer than two rows with all features came by.
     """
     cdef EditableTree editable = EditableTree(problem, tree)
-    cdef Descent descent = Descent(editable)
+    cdef TreePartition partition = TreePartition(editable)
     cdef const int64_t[::1] origin = editable.origin
     cdef const int64_t[::1] term_ptr = tree.term_ptr
     cdef const double[::1] offset = thresholds
@@ -85,8 +85,8 @@ def measure_nodes(Problem problem, tree, weights, thresholds):
         for node in range(<node_t>editable.n_nodes):
             if editable.left[node] < 0:
                 continue
-            rows = descent.index.rows + descent.start[node]
-            n = descent.end[node] - descent.start[node]
+            rows = partition.index.rows + partition.start[node]
+            n = partition.end[node] - partition.start[node]
             init_plane(&plane, &feature[term_ptr[origin[node]]], &scaled[term_ptr[origin[node]]])
             plane.n_terms = term_ptr[origin[node] + 1] - term_ptr[origin[node]]
             project_rows(&problem.view, &plane, rows, n, &distances[0])
@@ -102,7 +102,7 @@ def measure_nodes(Problem problem, tree, weights, thresholds):
             if total > 0.0:
                 sums /= total
                 spread[origin[node]] = sqrt(max(squares / total - sums * sums, 0.0))
-            descent.split(node)
+            partition.split(node)
     return np.asarray(spread)
 
 

@@ -1,6 +1,6 @@
 # A complete tree of random planes, each through the median of its rows.
 #
-# Directions are normal in the units of units.pxi, over all features that no row lacks.
+# Directions are normal in the units of scaler.pxi, over all features that no row lacks.
 
 import numpy as np
 
@@ -16,13 +16,13 @@ from obtree.optim.base cimport Problem
 from obtree.tree.tree import Tree
 
 
-def draw_tree(Problem problem, Units units, max_depth, min_samples_leaf, uint32_t seed):
+def draw_tree(Problem problem, Scaler scaler, max_depth, min_samples_leaf, uint32_t seed):
     """Grow a tree without looking at the targets.
 
     Parameters
     ----------
     problem : Problem
-    units : Units
+    scaler : Scaler
     max_depth : int
     min_samples_leaf : int
         Rows that each side of a plane needs; a node that cannot have them is a leaf.
@@ -43,9 +43,9 @@ def draw_tree(Problem problem, Units units, max_depth, min_samples_leaf, uint32_
     cdef w_t[::1] weight = np.empty(problem.n_features)
     cdef float[::1] dense = np.zeros(problem.n_features, dtype=np.float32)
     seed_state(&rng, seed, 1)
-    for k in range(units.complete.n):
-        if units.complete.scale[k] > 0.0:
-            feature[n_terms] = units.complete.feature[k]
+    for k in range(scaler.complete.n):
+        if scaler.complete.scale[k] > 0.0:
+            feature[n_terms] = scaler.complete.feature[k]
             n_terms += 1
     init_plane(&plane, &feature[0], &weight[0])
     plane.n_terms = n_terms
@@ -59,8 +59,8 @@ def draw_tree(Problem problem, Units units, max_depth, min_samples_leaf, uint32_
         if n_terms == 0 or depth == max_depth or end - start < 2 * min_samples_leaf:
             continue
         for k in range(n_terms):
-            weight[k] = normal(&rng) * units.scale[feature[k]]
-        if units.has_missing:
+            weight[k] = normal(&rng) * scaler.scale[feature[k]]
+        if scaler.has_missing:
             with nogil:
                 project_rows(&problem.view, &plane, index.rows + start, end - start,
                              &projection[0])
@@ -69,7 +69,7 @@ def draw_tree(Problem problem, Units units, max_depth, min_samples_leaf, uint32_
             for k in range(n_terms):
                 dense[feature[k]] = <float>weight[k]
             with nogil:
-                units.guess(index.rows + start, end - start, &dense[0], &projection[0])
+                scaler.approximate(index.rows + start, end - start, &dense[0], &projection[0])
         values = np.asarray(projection[:end - start])
         order = np.argsort(values, kind="stable")
         ordered = values[order]

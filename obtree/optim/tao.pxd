@@ -14,11 +14,11 @@ from obtree.optim.base cimport Problem
 from obtree.optim.editable_tree cimport EditableTree
 
 
-# ---- units.pxi ---------------------------------------------------------------------------------
-# Units in which weights of different features compare.
+# ---- scaler.pxi --------------------------------------------------------------------------------
+# Scales in which weights of different features compare.
 
 
-cdef class Units:
+cdef class Scaler:
     cdef const DataView* view         # of the problem, for exact projections
     cdef const X_t* x                 # NULL when the problem has bytes
     # The rows as bytes, where weights are moved in small steps and values allow it; or NULL.
@@ -29,65 +29,65 @@ cdef class Units:
     cdef bint has_missing
     cdef double* origin               # (n_features)
     cdef double* scale                # (n_features); 0 for constant columns
-    cdef double* reach                # (n_features) largest size of a value in any row
+    cdef double* max_abs              # (n_features) largest size of a value in any row
     cdef Columns complete             # those that no training row lacks
     cdef Workspace memory
 
     cdef void _list(self, Columns* columns, const char* lacking) noexcept nogil
     cdef void choose_columns(self, Columns* columns, const row_t* rows, idx_t n,
                              char* lacking) noexcept nogil
-    cdef void guess(self, const row_t* rows, idx_t n, const float* w,
-                    double* out) noexcept nogil
-    cdef void lift(self, const Columns* columns, const row_t* rows, idx_t n,
-                   float* out) noexcept nogil
+    cdef void approximate(self, const row_t* rows, idx_t n, const float* w,
+                          double* out) noexcept nogil
+    cdef void transform(self, const Columns* columns, const row_t* rows, idx_t n,
+                        float* out) noexcept nogil
 
 
-# ---- sides.pxi ---------------------------------------------------------------------------------
+# ---- dense_plane.pxi ---------------------------------------------------------------------------
 # Which side of a plane rows are on.
 
 
-cdef struct Layout:
+cdef struct DensePlane:
     # A plane over all columns.
     float* weight             # (n_features); for rows of bytes int16 stand here, times `step`
     double step
     double error              # how far sums may be wrong
 
 
-cdef bint is_dense(Units units, const Hyperplane* plane) noexcept nogil
+cdef bint is_dense(Scaler scaler, const Hyperplane* plane) noexcept nogil
 
 
-cdef void lay_out(Units units, const Hyperplane* plane, Layout* out) noexcept nogil
+cdef void write_dense(Scaler scaler, const Hyperplane* plane, DensePlane* out) noexcept nogil
 
 
-cdef void find_sides(Units units, const Hyperplane* plane, const Layout* layout,
+cdef void find_sides(Scaler scaler, const Hyperplane* plane, const DensePlane* dense,
                      const row_t* rows, idx_t n, double* out) noexcept nogil
 
 
-# ---- moving_tree.pxi ---------------------------------------------------------------------------
+# ---- tao_tree.pxi ------------------------------------------------------------------------------
 # The tree of an alternating optimisation.
 
 
-cdef class MovingTree(EditableTree):
-    cdef Units units
+cdef class TAOTree(EditableTree):
+    cdef Scaler scaler
     cdef readonly idx_t n_levels
-    cdef Layout* layout               # (n_nodes) of planes of many terms; else the weight is NULL
+    cdef DensePlane* dense            # (n_nodes) of planes of many terms; else the weight is NULL
     cdef double* penalty              # (n_nodes) l1 norm of a plane, in units
     cdef node_t* order                # (n_nodes) level after level
     cdef idx_t* level_start           # (n_levels + 1)
 
     cdef int move_plane(self, node_t node, const Hyperplane* plane,
                         double penalty) except -1 nogil
-    cdef int _lay_out(self, node_t node) except -1 nogil
-    cdef void scale_plane(self, node_t node, const row_t* rows, idx_t n, int sureness,
+    cdef int _write_dense(self, node_t node) except -1 nogil
+    cdef void scale_plane(self, node_t node, const row_t* rows, idx_t n, int log2_scale,
                           double* projection) noexcept nogil
 
 
-# ---- leaves.pxi --------------------------------------------------------------------------------
-# What the leaves of a moving tree predict, and what that costs.
+# ---- tao_leaves.pxi ----------------------------------------------------------------------------
+# What the leaves of a tree under TAO predict, and what that costs.
 
 
 cdef enum:
-    LEAF_BATCH = BATCH        # rows lifted at a time
+    LEAF_BATCH = BATCH        # rows transformed at a time
 
 
 cdef class LeafScratch:
@@ -96,7 +96,7 @@ cdef class LeafScratch:
     cdef double* sums                 # (n_values)
     cdef float* z                     # (BATCH * stride) rows in units
     cdef float* score                 # (n_values * BATCH)
-    cdef double* lost                 # (BATCH)
+    cdef double* costs                # (BATCH)
     # A linear model under way.
     cdef float* model                 # (n_values * stride) weights, then n_values biases
     cdef AdaGrad steps
@@ -108,9 +108,9 @@ cdef class LeafScratch:
     cdef double* target               # (n_outputs) of one row
 
 
-cdef class Leaves:
+cdef class TAOLeaves:
     cdef Problem problem
-    cdef Units units
+    cdef Scaler scaler
     cdef Workspace memory
     cdef readonly bint linear
     cdef readonly bint by_ridge       # regression with few features: solved exactly
@@ -127,9 +127,9 @@ cdef class Leaves:
     cdef float** model                # (n_nodes) NULL, or as in LeafScratch
     cdef double* penalty              # (n_nodes) in the objective
 
-    cdef double loss(self, row_t row, node_t leaf, LeafScratch scratch) noexcept nogil
-    cdef void lose(self, const row_t* rows, idx_t n, node_t leaf, const float* model,
-                   LeafScratch scratch, double* out) noexcept nogil
+    cdef double measure_cost(self, row_t row, node_t leaf, LeafScratch scratch) noexcept nogil
+    cdef void measure_costs(self, const row_t* rows, idx_t n, node_t leaf, const float* model,
+                            LeafScratch scratch, double* out) noexcept nogil
     cdef double _cost(self, row_t row, node_t leaf, const float* score,
                       idx_t step) noexcept nogil
     cdef void inherit(self, node_t child, node_t parent) noexcept nogil
@@ -142,7 +142,7 @@ cdef class Leaves:
 
 
 cdef class NodeFit:
-    cdef Units units
+    cdef Scaler scaler
     cdef double l1
     cdef double rate
     cdef idx_t n_epochs
@@ -169,42 +169,42 @@ cdef class NodeFit:
     # What write_plane fills.
     cdef Hyperplane plane
     cdef double penalty
-    cdef Layout layout                # scratch
+    cdef DensePlane dense             # scratch
 
     cdef bint fit(self, const Hyperplane* start, const row_t* rows, idx_t n_rows,
                   row_t* care, double* gain, idx_t n, RandState* rng) noexcept nogil
     cdef void _load(self, const Hyperplane* start) noexcept nogil
     cdef void _write_plane(self) noexcept nogil
     cdef void _score(self, const row_t* rows, idx_t n) noexcept nogil
-    cdef void _pull(self, const row_t* rows, idx_t n, double slope) noexcept nogil
+    cdef void _sum_gradient(self, const row_t* rows, idx_t n, double slope) noexcept nogil
     cdef void _descend(self, row_t* care, double* gain, idx_t n, RandState* rng) noexcept nogil
     cdef void _iterate(self, const row_t* care, const double* gain, idx_t n) noexcept nogil
     cdef double _measure(self, const row_t* care, const double* gain, idx_t n) noexcept nogil
 
 
-# ---- alternation.pxi ---------------------------------------------------------------------------
+# ---- tao_state.pxi -----------------------------------------------------------------------------
 # One tree under alternating optimisation.
 
 
-cdef class Worker:
+cdef class ThreadScratch:
     # What one thread needs for itself.
     cdef NodeFit node_fit
     cdef LeafScratch scratch
 
 
-cdef class Alternation:
+cdef class TAOState:
     cdef Problem problem
-    cdef Units units
-    cdef readonly MovingTree tree
-    cdef readonly Leaves leaves
+    cdef Scaler scaler
+    cdef readonly TAOTree tree
+    cdef readonly TAOLeaves leaves
     cdef Workspace memory
     cdef double l1
     cdef const volatile int* stop
-    cdef list _workers
-    cdef void** worker                # the same, borrowed
+    cdef list _threads
+    cdef void** thread                # the same, borrowed
     cdef int n_threads
     cdef uint64_t seed
-    cdef int sureness
+    cdef int log2_scale
     cdef bint upwards
     cdef idx_t block                  # rows that walk down together
     # The rows of a node stand at rows[start[node]:end[node]].
@@ -226,7 +226,7 @@ cdef class Alternation:
     cdef uint8_t* labels
 
     cdef int enter(self, const volatile int* stop) except -1
-    cdef void divide_rows(self, node_t node) noexcept nogil
+    cdef void partition_rows(self, node_t node) noexcept nogil
     cdef void collect_labels(self) noexcept nogil
     cdef void _route(self, node_t node, idx_t first, idx_t last, const uint8_t* labels,
                      int32_t* leaf) noexcept nogil

@@ -8,7 +8,7 @@ other rows are left out. Nodes of one level have no rows in common and do not de
 each other, so threads share them out.
 
 A node's new plane is taken only if the objective does not rise: the sum of the rows' costs
-(see leaves.pxi) and l1 times the sum of the sizes of all weights, in the units of units.pxi.
+(see tao_leaves.pxi) and l1 times the sum of the sizes of all weights, in the units of scaler.pxi.
 
 Departures from the paper. The logistic regression makes a few steps from the present plane and
 is not solved. The start may be a tree grown greedily, and forests do best with one.
@@ -28,23 +28,23 @@ from obtree.optim.base cimport Optimiser, Problem
 from obtree.optim.editable_tree import finish_nodes
 from obtree.tree.tree import Tree
 
-include "units.pxi"
-include "sides.pxi"
-include "moving_tree.pxi"
-include "leaves.pxi"
+include "scaler.pxi"
+include "dense_plane.pxi"
+include "tao_tree.pxi"
+include "tao_leaves.pxi"
 include "leaf_fit.pxi"
 include "node_fit.pxi"
-include "alternation.pxi"
+include "tao_state.pxi"
 include "random_start.pxi"
 
-LEAVES = ("constant", "linear")
+LEAF_KINDS = ("constant", "linear")
 
 # Nanoseconds for each row that moves and each of its features, or pairs of them; roughly, to
 # choose the number of threads.
 cdef double ROW_WORK = 2.0
 
 RULES = {
-    "leaf": LEAVES,
+    "leaf": LEAF_KINDS,
     **dict.fromkeys(("l1", "ridge", "tol"), (Number(0),)),
     **dict.fromkeys(
         ("n_iter", "n_iter_no_change", "max_depth", "min_samples_leaf"), (Integer(1),)
@@ -52,11 +52,12 @@ RULES = {
 }
 
 
-cdef int process(Alternation state, Worker worker, node_t node, uint64_t stream, bint moves,
-                 bint settles) except -1 nogil:
+cdef int process(TAOState state, ThreadScratch thread, node_t node, uint64_t stream,
+                 bint fits_planes, bint partitions) except -1 nogil:
     """Fit a node, the others held fixed, and hand its rows to its children.
 
-    Planes are fitted if it `moves`; rows are handed down, and leaves fitted, if it `settles`.
+    Planes are fitted if it `fits_planes`; rows are handed down, and leaves fitted, if it
+    `partitions`.
     """
     cdef RandState rng
     cdef idx_t start = state.start[node]
@@ -66,31 +67,31 @@ cdef int process(Alternation state, Worker worker, node_t node, uint64_t stream,
         return 0
     seed_state(&rng, state.seed, stream)
     if state.tree.left[node] < 0:
-        if settles:
+        if partitions:
             fit_leaf(state.leaves, node, state.rows + start, n, state.other_cost + start,
-                     &rng, worker.scratch)
+                     &rng, thread.scratch)
             for p in range(start, start + n):
                 state.cost[state.rows[p]] = state.other_cost[p]
         return 0
-    if moves:
-        n_care = state.reduce_node(node, worker.scratch)
-        if n_care > 0 and worker.node_fit.fit(
+    if fits_planes:
+        n_care = state.reduce_node(node, thread.scratch)
+        if n_care > 0 and thread.node_fit.fit(
             &state.tree.plane[node], state.rows + start, n, state.care + start,
             state.gain + start, n_care, &rng
         ):
-            state.try_plane(node, worker.node_fit)
-    if settles:
-        state.divide_rows(node)
+            state.try_plane(node, thread.node_fit)
+    if partitions:
+        state.partition_rows(node)
     return 0
 
 
 cdef struct Level:
     # The nodes of one level, and what is to be done with them.
-    void* state               # the Alternation, borrowed
+    void* state               # the TAOState, borrowed
     idx_t first               # position of the first in the order of nodes
     uint64_t stream
-    bint moves
-    bint settles
+    bint fits_planes
+    bint partitions
     volatile int failed
 
 
@@ -100,18 +101,19 @@ cdef void process_node(void* context, idx_t item, idx_t member, void* team) noex
 
 cdef void process_item(Level* level, idx_t item, idx_t member) noexcept with gil:
     """Process a node, or record that there was no memory: it is raised once, after the level."""
-    cdef Alternation state = <Alternation>level.state
-    cdef Worker worker = <Worker>state.worker[member]
+    cdef TAOState state = <TAOState>level.state
+    cdef ThreadScratch thread = <ThreadScratch>state.thread[member]
     cdef node_t node = state.tree.order[level.first + item]
     try:
         with nogil:
-            process(state, worker, node, level.stream + <uint64_t>node, level.moves, level.settles)
+            process(state, thread, node, level.stream + <uint64_t>node, level.fits_planes,
+                    level.partitions)
     except MemoryError:
         level.failed = 1
 
 
-cdef int run_level(Alternation state, idx_t level, uint64_t stream, bint moves,
-                   bint settles) except -1:
+cdef int run_level(TAOState state, idx_t level, uint64_t stream, bint fits_planes,
+                   bint partitions) except -1:
     """Process the nodes of a level."""
     cdef Level here
     cdef idx_t n_features = state.problem.n_features
@@ -119,10 +121,10 @@ cdef int run_level(Alternation state, idx_t level, uint64_t stream, bint moves,
     here.state = <void*>state
     here.first = state.tree.level_start[level]
     here.stream = stream
-    here.moves = moves
-    here.settles = settles
+    here.fits_planes = fits_planes
+    here.partitions = partitions
     here.failed = 0
-    if moves or state.leaves.linear:
+    if fits_planes or state.leaves.linear:
         # Steps, or Newton's equations where features are few.
         work *= n_features
         if n_features <= MAX_NEWTON_FEATURES:
@@ -135,7 +137,7 @@ cdef int run_level(Alternation state, idx_t level, uint64_t stream, bint moves,
     return 0
 
 
-cdef int run_sweep(Alternation state, uint64_t iteration) except -1:
+cdef int run_sweep(TAOState state, uint64_t iteration) except -1:
     """Fit every node once, level after level; the nodes of a level in parallel.
 
     Upwards a plane is fitted to branches that already make the best of their rows, which
@@ -167,7 +169,7 @@ cdef class TAO(Optimiser):
     n_iter : int, default=5
         Greatest number of sweeps over the tree.
     tol : float, default=1e-4
-        Stop when a sweep lowers the objective by less than this share of it.
+        Stop when a sweep lowers the objective by less than this fraction of it.
     n_iter_no_change : int, default=5
         Stop after so many sweeps without a lower cost on the rows set aside, if any.
     max_depth : int, default=8
@@ -189,7 +191,7 @@ cdef class TAO(Optimiser):
     cdef readonly idx_t n_iter_no_change
     cdef readonly idx_t max_depth
     cdef readonly idx_t min_samples_leaf
-    cdef Units units
+    cdef Scaler scaler
 
     def __init__(self, *, leaf="constant", l1=0.01, ridge=1.0, n_iter=5, tol=1e-4,
                  n_iter_no_change=5, max_depth=8, min_samples_leaf=1):
@@ -206,30 +208,30 @@ cdef class TAO(Optimiser):
         self.min_samples_leaf = min_samples_leaf
 
     cdef object prepare(self, Problem problem):
-        return Units(problem, problem.n_features > MAX_NEWTON_FEATURES)
+        return Scaler(problem, problem.n_features > MAX_NEWTON_FEATURES)
 
     cdef int bind(self, Problem problem, const volatile int* stop) except -1:
         Optimiser.bind(self, problem, stop)
-        self.units = <Units?>self.prepared
+        self.scaler = <Scaler?>self.prepared
         return 0
 
     cdef object optimise(self, object tree, uint32_t seed, int n_threads):
         """Sweep over the tree (None: a random one)."""
         cdef Problem problem = self.problem
-        cdef Alternation state
+        cdef TAOState state
         cdef idx_t iteration, n_bad = 0
-        cdef int sureness = 0
+        cdef int log2_scale = 0
         cdef bint upwards = False
         cdef bint has_validation = problem.n_rows > problem.n_train
         cdef double error, before, after, lowest = INFINITY
         if tree is None:
             # Random planes know nothing, so the first fit is to forget them.
-            sureness = -6
+            log2_scale = -6
             # Linear leaves serve most rows best where they are already.
             upwards = self.leaf == "constant"
-            tree = draw_tree(problem, self.units, self.max_depth, self.min_samples_leaf, seed)
-        state = Alternation(problem, self.units, tree, self.leaf == "linear", self.l1,
-                            self.ridge, seed, n_threads, sureness, upwards)
+            tree = draw_tree(problem, self.scaler, self.max_depth, self.min_samples_leaf, seed)
+        state = TAOState(problem, self.scaler, tree, self.leaf == "linear", self.l1,
+                         self.ridge, seed, n_threads, log2_scale, upwards)
         state.enter(self.stop)
         if self.stop[0]:
             return None
@@ -260,8 +262,8 @@ cdef class TAO(Optimiser):
         best = self._collect(state) if best is None else best
         return best, {"objective": np.array(objective)}
 
-    cdef object _collect(self, Alternation state):
-        """The tree as it is now, dead branches dropped."""
+    cdef object _collect(self, TAOState state):
+        """The tree as it is now, unreached branches dropped."""
         leaf = None if self.problem.has_missing else state.list_leaves()
         nodes, _ = finish_nodes(state.tree, leaf=leaf, models=state.leaves.to_arrays())
         return Tree.from_arrays(n_features=self.problem.n_features, **nodes)

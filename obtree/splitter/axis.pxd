@@ -14,7 +14,7 @@ cdef class AxisSplitter(Splitter):
     cdef double best_score    # of the node split last, as the criterion scores cuts
     cdef uint32_t* codes      # (n_samples) ranks of the node's rows
     cdef uint64_t* words      # (n_samples) sorted (rank, position)
-    cdef uint64_t* spare      # (n_samples)
+    cdef uint64_t* buffer     # (n_samples)
 
     cdef idx_t draw_columns(self, const NodeTask* task, idx_t n_left, idx_t* drawn,
                             RankColumn* columns) noexcept nogil

@@ -60,7 +60,7 @@ cdef class AxisSplitter(Splitter):
         self.bins_from = <idx_t*>workspace.take(view.n_features, sizeof(idx_t))
         self.codes = <uint32_t*>workspace.take(view.n_samples, sizeof(uint32_t))
         self.words = <uint64_t*>workspace.take(view.n_samples, sizeof(uint64_t))
-        self.spare = <uint64_t*>workspace.share(view.n_samples, sizeof(uint64_t))
+        self.buffer = <uint64_t*>workspace.take_shared(view.n_samples, sizeof(uint64_t))
         return 0
 
     cdef int begin_tree(self, const TreeTask* task) except -1 nogil:
@@ -207,7 +207,7 @@ cdef class AxisSplitter(Splitter):
         if n_words == 0:
             return True
         # No rank is above all their bits, and only those that are all the same are equal to them.
-        sort_words_below(self.words, n_words, bits, self.spare)
+        sort_words_below(self.words, n_words, bits, self.buffer)
         if n_words < task.n:
             self.criterion.scan_above(self.words, n_words, task.n, 0, 0, limits, best)
             return False
@@ -229,7 +229,7 @@ cdef class AxisSplitter(Splitter):
         cdef idx_t n_below = 0
         if n_words == 0:
             return True
-        sort_words_below(self.words, n_words, bits, self.spare)
+        sort_words_below(self.words, n_words, bits, self.buffer)
         if n_words == task.n:
             if word_key(self.words[0]) == word_key(self.words[n_words - 1]):
                 return True
@@ -276,12 +276,12 @@ cdef class AxisSplitter(Splitter):
             column.first_bin = -1
             self.criterion.scan_bins(&column, n, high - low + 1, limits, best)
             return False
-        sort_codes(self.codes, n, low, high, self.words, self.spare)
+        sort_codes(self.codes, n, low, high, self.words, self.buffer)
         self.criterion.scan(self.words, n, limits, best)
         if not has_missing:
             return False
         previous = best.score
-        rotate_last(self.words, n, self.spare)
+        rotate_last(self.words, n, self.buffer)
         self.criterion.scan(self.words, n, limits, best)
         return best.score > previous
 

@@ -81,10 +81,10 @@ cdef class AxisRandomSplitter(AxisSplitter):
                 self.words[n_left] = make_word(0, p)
                 n_left += 1
             else:
-                self.spare[n_right] = make_word(1, p)
+                self.buffer[n_right] = make_word(1, p)
                 n_right += 1
         for p in range(n_right):
-            self.words[n_left + p] = self.spare[p]
+            self.words[n_left + p] = self.buffer[p]
         previous = best.score
         self.criterion.scan(self.words, task.n, limits, best)
         if best.score > previous:

@@ -14,7 +14,7 @@ from obtree.splitter.co2_policy cimport CO2Policy, DescentPlan, NodeKind
 from obtree.splitter.stump cimport Batch, Stump
 
 
-# ---- hollow_node.pxi ---------------------------------------------------------------------------
+# ---- sparse_node.pxi ---------------------------------------------------------------------------
 # The rows of a node as a stump reads them, where nearly all cells are zero.
 
 
@@ -27,7 +27,7 @@ cdef struct ColumnSums:
     double square
 
 
-cdef class HollowNode:
+cdef class SparseNode:
     cdef const DataView* view
     cdef ColumnSums* sums             # of the listed columns, not more than there are entries
     cdef uint64_t* _touched           # (n_features / 64) bits; zeros between uses
@@ -58,7 +58,7 @@ cdef class HollowNode:
 # The rows of a node as a stump reads them: centred, scaled, shuffled, in batches.
 
 
-cdef class ColumnUnits:
+cdef class ColumnScales:
     # Of the whole data, computed once per fit. All but weight_unit for classes only.
     cdef double* span                 # (n_features)
     cdef double* deviation            # (n_features) 1 for constant features
@@ -67,7 +67,7 @@ cdef class ColumnUnits:
     cdef Workspace memory
 
 
-cdef ColumnUnits measure_units(const FitView* fit)
+cdef ColumnScales measure_column_scales(const FitView* fit)
 
 
 cdef class StumpNode:
@@ -105,14 +105,14 @@ cdef class StumpNode:
     cdef int32_t* _order
     cdef int32_t* _place
     cdef int32_t* _known
-    cdef HollowNode _hollow           # where nearly all cells are zero, else None
-    cdef bint _is_hollow
-    cdef ColumnUnits _units
+    cdef SparseNode _sparse           # where nearly all cells are zero, else None
+    cdef bint _is_mostly_zero
+    cdef ColumnScales _scales
     # Classes only.
-    cdef const double* _unit          # (n_features) spans, or deviations of a tree by itself
-    cdef bint _in_units               # whether the node's columns are
+    cdef const double* _column_scale  # (n_features) spans, or deviations of a tree by itself
+    cdef bint _is_rescaled            # whether the node's columns are
 
-    cdef int bind(self, const DataView* view, const TargetView* targets, ColumnUnits units,
+    cdef int bind(self, const DataView* view, const TargetView* targets, ColumnScales scales,
                   Workspace workspace, idx_t batch_size, const CO2Policy* policy) except -1
     # Whether the node has columns to work with; `columns` and what follows them are then known.
     # The column `kept` is looked at in any case, unless values are missing.
@@ -131,8 +131,8 @@ cdef class StumpNode:
     cdef void take_batch(self, idx_t start, idx_t end, Batch* batch) noexcept nogil
     cdef void _load_classes(self) noexcept nogil
     cdef void _load_numbers(self) noexcept nogil
-    cdef void _centre_rows(self, idx_t start, idx_t end, float* x) noexcept nogil
-    cdef void _centre_sparse(self) noexcept nogil
+    cdef void _standardise_rows(self, idx_t start, idx_t end, float* x) noexcept nogil
+    cdef void _standardise_sparse(self) noexcept nogil
 
 
 # ---- stump_descent.pxi -------------------------------------------------------------------------
@@ -166,5 +166,5 @@ cdef class StumpDescent:
     # accepted last or, when `stop` is set, where it was.
     cdef void run(self, Stump* stump, StumpNode node, const DescentPlan* plan,
                   const volatile int* stop) noexcept nogil
-    cdef bint _look(self, Stump* stump, StumpNode node) noexcept nogil
+    cdef bint _evaluate(self, Stump* stump, StumpNode node) noexcept nogil
     cdef void _restore(self, Stump* stump) noexcept nogil

@@ -8,9 +8,9 @@ random half of the columns.
 Departures from the paper, whose numbers stand in ``co2_policy.pxd``. Each node is centred and
 scaled by itself (``stump_node.pxi``), so that one setting of radius and step serves all data,
 and features of different units are seen in their own and in a common one. The weights start as
-long as leaves the rows on their worse side near enough to pull. The plane that the bound leads
-to is kept as it is in classification: its margin is what generalises, and neither choosing the
-threshold anew nor preferring an axis split of larger gain on the training rows makes better
+long as leaves the rows on their worse side near enough to have a gradient. The plane that the bound
+leads to is kept as it is in classification: its margin is what generalises, and neither choosing
+the threshold anew nor preferring an axis split of larger gain on the training rows makes better
 forests. In regression the plane must gain at least what the axis split does. When one side is
 empty, the axis split is taken.
 """
@@ -35,7 +35,7 @@ from obtree.splitter.co2_policy cimport (
 )
 from obtree.splitter.stump cimport Stump, take_stump
 
-include "hollow_node.pxi"
+include "sparse_node.pxi"
 include "stump_node.pxi"
 include "stump_descent.pxi"
 
@@ -73,7 +73,7 @@ cdef class CO2Splitter(Splitter):
         spread is not in columns of two values, it falls with their number to 20, and beyond 128
         columns, which are scaled in another way, with its square root from 35.
     learning_rate : float, default=None
-        Length of a step in each weight, as a share of the square root of `nu`. The preset's
+        Length of a step in each weight, as a fraction of the square root of `nu`. The preset's
         is halved where most of the node's spread is in columns of two values.
     n_epochs : int, default=None
         Most passes over the rows of a node; fewer when the bound no longer falls. The
@@ -154,9 +154,9 @@ cdef class CO2Splitter(Splitter):
         self._policy.max_rows = min(chosen["max_rows"] or 2**31, 2**31)
         self._policy.n_epochs = min(chosen["n_epochs"], 2**31)
         if learning_rate is not None:
-            self._policy.corner_rate = 1.0
+            self._policy.binary_rate = 1.0
         if n_epochs is not None:
-            self._policy.corner_epochs = 1
+            self._policy.binary_epochs = 1
         self._policy.min_steps = min(chosen["min_steps"], 2**31)
         self._policy.batch_size = min(batch_size, 2**31)
         self._policy.min_rows = 0 if isinstance(min_rows, str) else min(min_rows, 2**31)
@@ -168,7 +168,7 @@ cdef class CO2Splitter(Splitter):
                 for name, value in given.items()}
 
     cdef object prepare(self, const FitView* fit):
-        return measure_units(fit)
+        return measure_column_scales(fit)
 
     cdef int bind(self, const DataView* view, const TargetView* targets, Criterion criterion,
                   const SplitSettings* settings, Workspace workspace) except -1:
@@ -182,8 +182,8 @@ cdef class CO2Splitter(Splitter):
         self._axis.bind(view, targets, criterion, &self._axis_settings, workspace)
         self._node = StumpNode()
         policy.max_columns = self._find_max_columns(view.n_features, targets)
-        policy.alone = settings.max_features >= view.n_features
-        self._node.bind(view, targets, <ColumnUnits?>self.prepared, workspace, max_batch,
+        policy.single_tree = settings.max_features >= view.n_features
+        self._node.bind(view, targets, <ColumnScales?>self.prepared, workspace, max_batch,
                         policy)
         take_stump(&self._stump, workspace, self._node.max_stride, self._node.max_slots,
                    max_batch)

@@ -7,7 +7,7 @@
 # A node is of one of these kinds:
 #
 #   numbers   regression: columns have one variance, and the plane has to beat the axis split;
-#   corners   most of the spread is in columns of two values, so that rows are corners of a cube;
+#   binary    most of the spread is in columns of two values, so that rows are corners of a cube;
 #   wide      classes, seen through more than `many_columns` columns;
 #   others    classes.
 
@@ -27,47 +27,47 @@ cdef struct CO2Policy:
     double free_columns       # up to so many columns it is max_nu
     # ---- scaling ----
     double least_spread       # added to a column's variance, in means of them
-    double corner_share       # of the spread in columns of two values, that makes corners
+    double min_binary_spread  # of the spread in columns of two values, that makes a node binary
     idx_t many_columns        # beyond, a node is wide
     # The tree is no part of a forest: it looks at all features, and is to be as good as it can
     # be by itself. Columns in different units are then always brought to one.
-    bint alone
-    # ---- rate: length of a step in each weight, as a share of the root of the radius ----
+    bint single_tree
+    # ---- rate: length of a step in each weight, as a fraction of the root of the radius ----
     double rate
-    double corner_rate        # between corners, times the rate; 1 where a rate is asked for
+    double binary_rate        # binary nodes: times the rate; 1 where a rate is asked for
     double leaf_rate          # of a leaf's parameters: logarithms, or standardised means
     # ---- epochs ----
     idx_t n_epochs            # most passes over the rows
-    idx_t corner_epochs       # between corners, times as many; 1 where a number is asked for
+    idx_t binary_epochs       # binary nodes: times as many; 1 where a number is asked for
     idx_t min_steps           # least steps, where epochs are shorter
     idx_t batch_size
-    # ---- start: length of the weights, as a share of the root of the radius ----
+    # ---- start: length of the weights, as a fraction of the root of the radius ----
     double start_length
-    double corner_length
-    double least_length       # share of it that makes rows pull, where it is shortened
+    double binary_length
+    double least_length       # fraction of it that makes rows active, where it is shortened
     double pseudo_count       # rows of each class that a leaf has besides its own
-    # ---- looks at the bound ----
+    # ---- evaluations of the bound ----
     idx_t judged_rows         # most rows of a node that it is measured on
-    idx_t look_steps          # least steps between two looks
-    idx_t wide_look_steps
+    idx_t eval_steps          # least steps between two of them
+    idx_t wide_eval_steps
     idx_t stretch_steps       # after which a step's length is judged, in nodes of one batch
-    idx_t max_bad             # stretches that brought nothing until the step is halved
+    idx_t patience            # stretches that brought nothing until the step is halved
     idx_t max_halvings        # of the step, until it matters no more
     # ---- draws ----
     idx_t min_rows            # from which a node is optimised; 0: by the kind of the node
     idx_t least_rows
-    idx_t corner_rows
+    idx_t binary_rows
     idx_t max_rows            # that a node is looked at through
     idx_t max_columns         # the same, or HALF
     idx_t min_columns         # that are never divided
-    idx_t hollow_columns      # in nodes of mostly zeros, or ...
-    idx_t hollow_columns_per_row
+    idx_t sparse_columns      # in nodes of mostly zeros, or ...
+    idx_t sparse_columns_per_row
 
 
 cdef struct NodeKind:
     bint is_class
     idx_t n_columns           # that are looked at
-    bint corners
+    bint binary
     bint wide                 # moments: w has one second moment instead of many
 
 
@@ -77,7 +77,7 @@ cdef struct DescentPlan:
     double threshold          # in the unit of the feature
     double nu                 # radius
     double length             # of the weights
-    bint shorten              # whether they may be as short as makes rows pull
+    bint shorten              # whether they may be as short as makes rows active
     # ---- steps ----
     double rate
     idx_t n_epochs
@@ -92,40 +92,40 @@ cdef inline void init_policy(CO2Policy* policy) noexcept nogil:
     policy.min_nu = 20.0
     policy.free_columns = 16.0
     policy.least_spread = 0.01
-    policy.corner_share = 0.5
+    policy.min_binary_spread = 0.5
     policy.many_columns = 128
-    policy.alone = False
+    policy.single_tree = False
     policy.rate = 0.0
-    policy.corner_rate = 0.5
+    policy.binary_rate = 0.5
     policy.leaf_rate = 0.1
     policy.n_epochs = policy.min_steps = policy.batch_size = 0
-    policy.corner_epochs = 4
+    policy.binary_epochs = 4
     policy.start_length = 0.8
-    policy.corner_length = 0.3
+    policy.binary_length = 0.3
     policy.least_length = 0.1
     policy.pseudo_count = 0.5
     policy.judged_rows = 2048
-    policy.look_steps = 80
-    policy.wide_look_steps = 8
+    policy.eval_steps = 80
+    policy.wide_eval_steps = 8
     policy.stretch_steps = 8
-    policy.max_bad = 2
+    policy.patience = 2
     policy.max_halvings = 4
     policy.min_rows = 0
     policy.least_rows = 2
-    policy.corner_rows = 200
+    policy.binary_rows = 200
     policy.max_rows = policy.max_columns = 0
     policy.min_columns = 16
-    policy.hollow_columns = 1024
-    policy.hollow_columns_per_row = 4
+    policy.sparse_columns = 1024
+    policy.sparse_columns_per_row = 4
 
 
 cdef inline NodeKind find_kind(const CO2Policy* policy, bint is_class, idx_t n_columns,
-                               double binary_share) noexcept nogil:
-    """IN binary_share: the part of the columns' spread that is in columns of two values."""
+                               double binary_spread) noexcept nogil:
+    """IN binary_spread: the part of the columns' spread that is in columns of two values."""
     cdef NodeKind kind
     kind.is_class = is_class
     kind.n_columns = n_columns
-    kind.corners = binary_share > policy.corner_share
+    kind.binary = binary_spread > policy.min_binary_spread
     kind.wide = is_class and n_columns > policy.many_columns
     return kind
 
@@ -146,9 +146,9 @@ cdef inline idx_t count_columns(const CO2Policy* policy, idx_t n_complete,
     return max(policy.min_columns, (n_complete + 1) // 2)
 
 
-cdef inline idx_t count_hollow_columns(const CO2Policy* policy, idx_t n_rows) noexcept nogil:
+cdef inline idx_t count_sparse_columns(const CO2Policy* policy, idx_t n_rows) noexcept nogil:
     """Columns, those with most non-zeros, of a node of so many rows of mostly zeros."""
-    return max(policy.hollow_columns, policy.hollow_columns_per_row * n_rows)
+    return max(policy.sparse_columns, policy.sparse_columns_per_row * n_rows)
 
 
 cdef inline idx_t count_least_rows(const CO2Policy* policy, const NodeKind* kind) noexcept nogil:
@@ -158,7 +158,7 @@ cdef inline idx_t count_least_rows(const CO2Policy* policy, const NodeKind* kind
     """
     if policy.min_rows > 0:
         return policy.min_rows
-    return policy.corner_rows if kind.corners else policy.least_rows
+    return policy.binary_rows if kind.binary else policy.least_rows
 
 
 # ---- scaling -------------------------------------------------------------------------
@@ -188,44 +188,44 @@ cdef inline double find_nu(const CO2Policy* policy, const NodeKind* kind) noexce
     with a narrow margin is worth. In wide nodes, whose columns are scaled in another way, it
     falls with the root of their number only.
     """
-    cdef double crowd = kind.n_columns / policy.free_columns
-    if not kind.is_class or crowd <= 1.0 or kind.corners:
+    cdef double column_ratio = kind.n_columns / policy.free_columns
+    if not kind.is_class or column_ratio <= 1.0 or kind.binary:
         return policy.max_nu
     if kind.wide:
-        return policy.max_nu / sqrt(crowd)
-    return max(policy.min_nu, policy.max_nu / (crowd * sqrt(crowd)))
+        return policy.max_nu / sqrt(column_ratio)
+    return max(policy.min_nu, policy.max_nu / (column_ratio * sqrt(column_ratio)))
 
 
 cdef inline void plan_descent(const CO2Policy* policy, const NodeKind* kind,
                               DescentPlan* plan) noexcept nogil:
     """OUT plan: all but its column and threshold."""
     plan.nu = policy.nu if policy.nu > 0.0 else find_nu(policy, kind)
-    plan.length = (policy.corner_length if kind.corners else policy.start_length) * sqrt(plan.nu)
+    plan.length = (policy.binary_length if kind.binary else policy.start_length) * sqrt(plan.nu)
     # All corners are equally far from a plane along an axis: there is no average to go by.
-    plan.shorten = not kind.corners
-    plan.rate = policy.rate * (policy.corner_rate if kind.corners else 1.0) * sqrt(plan.nu)
-    plan.n_epochs = policy.n_epochs * (policy.corner_epochs if kind.corners else 1)
+    plan.shorten = not kind.binary
+    plan.rate = policy.rate * (policy.binary_rate if kind.binary else 1.0) * sqrt(plan.nu)
+    plan.n_epochs = policy.n_epochs * (policy.binary_epochs if kind.binary else 1)
     plan.min_steps = policy.min_steps
     plan.batch_size = policy.batch_size
 
 
-# ---- looks ---------------------------------------------------------------------------
+# ---- evaluations ---------------------------------------------------------------------
 
-cdef inline idx_t count_look_epochs(const CO2Policy* policy, const NodeKind* kind,
+cdef inline idx_t count_eval_epochs(const CO2Policy* policy, const NodeKind* kind,
                                     idx_t n_batches) noexcept nogil:
-    """Epochs between two looks at the bound.
+    """Epochs between two evaluations of the bound.
 
-    Among few columns looks are rare: the lowest of many points is fitted so closely to the
+    Among few columns they are rare: the lowest of many points is fitted so closely to the
     rows of the node that trees become alike, and forests of them worse.
     """
-    cdef idx_t steps = policy.wide_look_steps if kind.wide else policy.look_steps
+    cdef idx_t steps = policy.wide_eval_steps if kind.wide else policy.eval_steps
     return (steps + n_batches - 1) // n_batches
 
 
 cdef inline idx_t count_stretch_epochs(const CO2Policy* policy, const NodeKind* kind,
                                        idx_t n_batches) noexcept nogil:
-    """Epochs after which the step's length is judged: in wide nodes by the look at their end,
+    """Epochs after which the step's length is judged: in wide nodes by the evaluation at their end,
     in others by the bound that their batches had on the way."""
     if kind.wide:
-        return count_look_epochs(policy, kind, n_batches)
+        return count_eval_epochs(policy, kind, n_batches)
     return policy.stretch_steps if n_batches == 1 else 1

@@ -23,7 +23,7 @@ cdef class DirectionSplitter(Splitter):
     cdef double* score                # (n_samples) of the candidate
 
     # Begin a node; `features` is open.
-    cdef int open_node(self, const NodeTask* task) except -1 nogil
+    cdef int begin_node(self, const NodeTask* task) except -1 nogil
 
     # Fill `candidate` (it is linear before). False when there are no more directions.
     cdef bint draw_direction(self, const NodeTask* task) except -1 nogil

@@ -16,7 +16,7 @@ from obtree.data.project cimport project_rows
 from obtree.data.targets cimport TargetView
 from obtree.splitter.base cimport NodeTask, SplitResult, SplitSettings, Splitter, TreeTask
 from obtree.splitter.sweep cimport BETTER, CONSTANT, IntervalSweep, ScoreCut, ScoreSweep, reset_cut
-from obtree.splitter.varying cimport bind_features, draw_features, open_features, reset_features
+from obtree.splitter.varying cimport begin_features, bind_features, draw_features, reset_features
 
 
 cdef class DirectionSplitter(Splitter):
@@ -49,8 +49,8 @@ cdef class DirectionSplitter(Splitter):
         cdef int status
         cdef ScoreCut best
         reset_cut(&best)
-        open_features(&self.features, task.rows, task.n, <idx_t>task.inherited)
-        self.open_node(task)
+        begin_features(&self.features, task.rows, task.n, <idx_t>task.inherited)
+        self.begin_node(task)
         while n_left > 0 and n_useless > 0 and not self.settings.stop[0]:
             self.candidate.partner = NULL
             if not self.draw_direction(task):
@@ -73,7 +73,7 @@ cdef class DirectionSplitter(Splitter):
         out.plane.missing_left = best.missing_left
         return FOUND
 
-    cdef int open_node(self, const NodeTask* task) except -1 nogil:
+    cdef int begin_node(self, const NodeTask* task) except -1 nogil:
         return 0
 
     cdef bint draw_direction(self, const NodeTask* task) except -1 nogil:

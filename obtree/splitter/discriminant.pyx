@@ -5,7 +5,7 @@ all of them at once: ridge regression, Fisher's linear discriminant or logistic 
 The node is cut along its direction, where the criterion says best.
 
 Departures from the paper. Any number of classes (divided at random into two groups) and real
-targets are allowed, see node_target.pxi. The penalty is a fixed share of the features'
+targets are allowed, see node_target.pxi. The penalty is a fixed fraction of the features'
 variance in the node and not tuned in each node on the rows left out of the tree. Several
 subsets of features are tried, and the best cut of one feature competes with them: without it
 targets that follow one feature in steps are badly served (bike_hour, RMSE 58 against 42).
@@ -65,7 +65,7 @@ cdef class DiscriminantSplitter(Splitter):
     n_candidates : int, default=3
         Directions tried in each node; the best cut counts.
     alpha : float, default=0.1
-        Penalty on the squared coefficients, as a share of the features' variance.
+        Penalty on the squared coefficients, as a fraction of the features' variance.
     axis : bool, default=True
         Whether the best cut of one among ``max_features`` features competes.
 

@@ -40,7 +40,7 @@ cdef class IntervalSweep(ScoreSweep):
                    ScoreCut* best) except -1 nogil:
         cdef Interval found
         cdef idx_t n_missing, n_numbers, turn, held, idle = 0
-        if not sort_scores(score, n, self.keys, self.words, self.spare, &n_missing):
+        if not sort_scores(score, n, self.keys, self.words, self.buffer, &n_missing):
             return CONSTANT
         n_numbers = n - n_missing
         found.score = -INFINITY

@@ -1,7 +1,7 @@
 # Linear models of a target, fitted to a few features of a node.
 #
 # Features are standardised in the node, so that their scales do not matter, and the penalty is
-# a share of their variance. Sums are taken row after row and systems solved by plain loops: the
+# a fraction of their variance. Sums are taken row after row and systems solved by plain loops: the
 # BLAS at hand changes nothing.
 
 from libc.math cimport INFINITY, log, sqrt
@@ -20,7 +20,7 @@ METHODS = ("ridge", "lda", "logistic")
 cdef enum:
     LDA = 1                   # positions in METHODS
     LOGISTIC = 2
-    BLOCK = 128               # rows lifted out of X at a time
+    BLOCK = 128               # rows copied out of X at a time
     MAX_PASSES = 8            # over the node's rows, for a logistic regression
 
 
@@ -163,7 +163,7 @@ cdef class LinearModel:
         cdef double weight = s.weight
         cdef double loss, lowest = INFINITY, bias = 0.0, shift = 0.0
         # A row weighs at most a quarter in the second derivative: at the start the penalty
-        # is the same share of the variance as in ridge regression.
+        # is the same fraction of the variance as in ridge regression.
         cdef double ridge = 0.25 * self.alpha
         cdef double high = 0.0
         cdef idx_t p, a, i
@@ -204,7 +204,7 @@ cdef class LinearModel:
         cdef Scatter* s = &self.scatter
         cdef idx_t start, p, n_here, a
         cdef const X_t* x
-        cdef double eta, share, gradient, loss = 0.0
+        cdef double eta, probability, gradient, loss = 0.0
         cdef w_t w
         cdef bint high
         clear_scatter(s)
@@ -221,9 +221,9 @@ cdef class LinearModel:
                 for a in range(s.n_terms):
                     eta += self.slope[a] * (<double>x[a] - s.origin[a])
                 eta = clip_score(eta)
-                share = apply_logistic(eta)
+                probability = apply_logistic(eta)
                 add_logistic_loss(eta, high, w, &loss)
-                gradient = w * (<double>high - share)
-                add_row(s, x, w * share * (1.0 - share), &gradient)
+                gradient = w * (<double>high - probability)
+                add_row(s, x, w * probability * (1.0 - probability), &gradient)
             start += BLOCK
         return loss

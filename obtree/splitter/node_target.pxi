@@ -59,7 +59,7 @@ cdef class NodeTarget:
         cdef const int32_t* codes = self.targets.codes
         cdef bint* present = self.present
         cdef double* score
-        cdef double share = 1.0
+        cdef double size = 1.0
         cdef idx_t k, c, p, n_present, n_high
         self.is_fixed = n_outputs == 1
         for k in range(n_outputs):
@@ -71,7 +71,7 @@ cdef class NodeTarget:
             for c in range(stride):
                 n_present += present[c]
             if n_outputs > 1:
-                share = 0.5 + uniform(rng)    # lest opposite outputs cancel
+                size = 0.5 + uniform(rng)     # lest opposite outputs cancel
             self.is_fixed = self.is_fixed and n_present <= 2
             n_high = 0
             while True:
@@ -79,10 +79,10 @@ cdef class NodeTarget:
                 for c in range(stride):
                     if present[c]:
                         if n_present == 2:
-                            score[c] = share if n_high == 0 else -share
+                            score[c] = size if n_high == 0 else -size
                             n_high += 1
                         else:
-                            score[c] = share if next_word(rng) >> 63 else -share
+                            score[c] = size if next_word(rng) >> 63 else -size
                             n_high += score[c] > 0.0
                 if n_present <= 2 or 0 < n_high < n_present:
                     break

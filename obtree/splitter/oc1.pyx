@@ -36,7 +36,7 @@ from obtree.splitter.candidates cimport WIDE_POOL, pack_known
 from obtree.splitter.sweep cimport ScoreCut, ScoreSweep, reset_cut
 
 include "plane_search.pxi"
-include "descent.pxi"
+include "coordinate_descent.pxi"
 
 ORDERS = ("sequential", "best", "random")
 RULES = {
@@ -136,7 +136,7 @@ cdef class OC1Splitter(Splitter):
     cdef double _bias
     cdef AxisSplitter _axis
     cdef PlaneSearch _search
-    cdef Descent _descent
+    cdef CoordinateDescent _descent
     cdef ScoreSweep _sweep
     cdef Hyperplane _plane
     cdef row_t* _rows                 # (max_rows) of the search
@@ -181,7 +181,7 @@ cdef class OC1Splitter(Splitter):
         self._axis.bind(view, targets, criterion, settings, workspace)
         self._search = PlaneSearch()
         self._search.bind(view, criterion, workspace, self._max_rows, self._max_columns)
-        self._descent = Descent()
+        self._descent = CoordinateDescent()
         self._descent.bind(self._search, settings.stop, workspace, self._max_columns)
         self._descent.order = <CoefficientOrder><int>ORDERS.index(self.order)
         self._descent.n_jumps = self.n_jumps

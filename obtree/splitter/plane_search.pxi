@@ -74,7 +74,7 @@ cdef class PlaneSearch:
     cdef X_t* _ones           # (max_rows)
     cdef uint32_t* _token     # (max_rows) by which the criterion knows the rows
     cdef uint64_t* _words     # (max_rows)
-    cdef uint64_t* _spare     # (max_rows)
+    cdef uint64_t* _buffer    # (max_rows)
 
     cdef int bind(self, const DataView* view, Criterion criterion, Workspace workspace,
                   idx_t max_rows, idx_t max_columns) except -1:
@@ -93,7 +93,7 @@ cdef class PlaneSearch:
         self._ones = <X_t*>workspace.take(max_rows, sizeof(X_t))
         self._token = <uint32_t*>workspace.take(max_rows, sizeof(uint32_t))
         self._words = <uint64_t*>workspace.take(max_rows, sizeof(uint64_t))
-        self._spare = <uint64_t*>workspace.take(max_rows, sizeof(uint64_t))
+        self._buffer = <uint64_t*>workspace.take(max_rows, sizeof(uint64_t))
         for p in range(max_rows):
             self._ones[p] = 1.0
         self._by_entries = view.columns[0].rows != NULL and view.term_of != NULL
@@ -350,7 +350,7 @@ cdef class PlaneSearch:
         n_words = kernels().find_steps(distance, x, token, n, self._words, &n_down)
         if n_words < 2:
             return False
-        sort_words(self._words, n_words, self._spare)
+        sort_words(self._words, n_words, self._buffer)
         self.criterion.scan_flips(self._words, n_words, n_down, &self.limits, cut)
         return cut.score > previous
 

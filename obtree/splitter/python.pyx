@@ -69,7 +69,7 @@ cdef class PythonSplitter(Splitter):
     cdef object generator             # NumPy's, of the tree
     cdef feature_t* every             # (n_features) 0, 1, ...
     cdef uint64_t* words              # (n_samples)
-    cdef uint64_t* spare              # (n_samples)
+    cdef uint64_t* buffer             # (n_samples)
     cdef double* projection           # (n_samples)
 
     def split(self, X, y, sample_weight, rng):
@@ -116,7 +116,7 @@ cdef class PythonSplitter(Splitter):
         for j in range(view.n_features):
             self.every[j] = <feature_t>j
         self.words = <uint64_t*>workspace.take(view.n_samples, sizeof(uint64_t))
-        self.spare = <uint64_t*>workspace.take(view.n_samples, sizeof(uint64_t))
+        self.buffer = <uint64_t*>workspace.take(view.n_samples, sizeof(uint64_t))
         self.projection = <double*>workspace.take(view.n_samples, sizeof(double))
         return 0
 
@@ -196,12 +196,12 @@ cdef class PythonSplitter(Splitter):
                 self.words[n_left] = make_word(0, p)
                 n_left += 1
             else:
-                self.spare[n_right] = make_word(1, p)
+                self.buffer[n_right] = make_word(1, p)
                 n_right += 1
         if n_left == 0 or n_right == 0:
             return False
         for p in range(n_right):
-            self.words[n_left + p] = self.spare[p]
+            self.words[n_left + p] = self.buffer[p]
         self.criterion.scan(self.words, task.n, &task.limits, best)
         return best.score > previous
 

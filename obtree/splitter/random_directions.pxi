@@ -160,7 +160,7 @@ cdef class RandomDirections:
 
 cdef idx_t fill_sizes(idx_t p, double mean, double* up_to) noexcept nogil:
     """Chances of at most 1, 2, ... terms; how many sizes are worth telling apart."""
-    cdef double share, chance, total
+    cdef double probability, chance, total
     cdef idx_t k
     if p == 1 or mean <= 1.0:
         return 1
@@ -168,15 +168,15 @@ cdef idx_t fill_sizes(idx_t p, double mean, double* up_to) noexcept nogil:
         for k in range(p):
             up_to[k] = 0.0
         return p
-    share = (mean - 1.0) / (p - 1)
-    chance = exp((p - 1) * log1p(-share))
+    probability = (mean - 1.0) / (p - 1)
+    chance = exp((p - 1) * log1p(-probability))
     total = 0.0
     for k in range(p):
         total += chance
         up_to[k] = total
         if total > 1.0 - 1e-12 and k + 1.0 > mean:
             return k + 1
-        chance *= (p - 1.0 - k) / (k + 1.0) * share / (1.0 - share)
+        chance *= (p - 1.0 - k) / (k + 1.0) * probability / (1.0 - probability)
     return p
 
 

@@ -21,7 +21,7 @@ from obtree.criterion.base cimport Criterion
 from obtree.data.dataset cimport DataView
 from obtree.data.fit cimport FitView
 from obtree.data.hyperplane cimport Hyperplane, copy_terms, init_plane
-from obtree.data.project cimport KeyRange, Lattice, project_entries, project_rows
+from obtree.data.project cimport FixedPoint, KeyRange, project_entries, project_rows
 from obtree.data.scale cimport measure_scales
 from obtree.data.targets cimport TargetView
 from obtree.splitter.base cimport NodeTask, SplitResult, SplitSettings, Splitter, TreeTask
@@ -40,11 +40,11 @@ RULES = {
 }
 
 
-cdef class ObliqueUnits:
-    """Scales of the features and, for whole-number weights, their lattices; once per fit."""
+cdef class ObliqueScales:
+    """Scales of the features and, for whole-number weights, their integer tables; once per fit."""
 
     cdef double* scale        # (n_features)
-    cdef Lattice lattice
+    cdef FixedPoint fixed_point
     cdef Workspace memory
 
 
@@ -93,7 +93,7 @@ cdef class RandomObliqueSplitter(Splitter):
     cdef readonly str threshold
     cdef readonly bint two_sided
     cdef RandomDirections directions
-    cdef ObliqueUnits units
+    cdef ObliqueScales scales
     cdef ScoreSweep scores
     cdef bint best_threshold
     cdef bint whole_numbers   # weights are powers of two, and projections may be keys
@@ -128,21 +128,21 @@ cdef class RandomObliqueSplitter(Splitter):
         return True if self.dense else "wide"
 
     cdef object prepare(self, const FitView* fit):
-        cdef ObliqueUnits units = ObliqueUnits()
-        units.memory = Workspace()
-        units.scale = <double*>units.memory.take(fit.data.n_features, sizeof(double))
-        measure_scales(fit, units.scale, Workspace())
+        cdef ObliqueScales scales = ObliqueScales()
+        scales.memory = Workspace()
+        scales.scale = <double*>scales.memory.take(fit.data.n_features, sizeof(double))
+        measure_scales(fit, scales.scale, Workspace())
         if self.whole_numbers:
-            units.lattice = Lattice()
-            units.lattice.bind(fit.data, units.memory)
-        return units
+            scales.fixed_point = FixedPoint()
+            scales.fixed_point.bind(fit.data, scales.memory)
+        return scales
 
     cdef int bind(self, const DataView* view, const TargetView* targets, Criterion criterion,
                   const SplitSettings* settings, Workspace workspace) except -1:
         Splitter.bind(self, view, targets, criterion, settings, workspace)
         self.directions = RandomDirections()
-        self.units = <ObliqueUnits?>self.prepared
-        self.directions.bind(view, self.units.scale, self.feature_combinations, self.dense,
+        self.scales = <ObliqueScales?>self.prepared
+        self.directions.bind(view, self.scales.scale, self.feature_combinations, self.dense,
                              <WeightKind><int>WEIGHTS.index(self.weights),
                              3 * settings.max_features + 16, workspace)
         self.scores = IntervalSweep() if self.two_sided else ScoreSweep()
@@ -171,8 +171,8 @@ cdef class RandomObliqueSplitter(Splitter):
         cdef KeyRange found
         cdef idx_t n_met
         if (self.best_threshold and self.whole_numbers
-                and self.units.lattice.project(self.view, &self.plane, task.rows, task.n,
-                                               self.scores.keys, &found)):
+                and self.scales.fixed_point.project(self.view, &self.plane, task.rows, task.n,
+                                                    self.scores.keys, &found)):
             return self.scores.sweep_keys(self.scores.keys, task.n, &found, &task.limits, best)
         if self.sums != NULL:
             n_met = project_entries(self.view, &self.plane, task.rows, task.n, self.sums,

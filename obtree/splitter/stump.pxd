@@ -25,14 +25,14 @@ from libc.string cimport memset
 from obtree.core.dispatch cimport kernels
 from obtree.core.memory cimport Workspace
 from obtree.core.types cimport idx_t
-from obtree.linear.adam cimport count_step, project_ball, step_adam, step_together
+from obtree.linear.adam cimport advance_adam, project_ball, step_adam, step_adam_shared
 from obtree.linear.loss cimport find_log_probabilities, squared_loss, tabulate_softmax
 
 
 cdef struct Batch:
     # Rows to judge, and what is to be predicted for them.
     const float* x            # (n * stride)
-    # Rows of few non-zeros, see hollow_node.pxi: row p differs from `base` by value[e] in
+    # Rows of few non-zeros, see sparse_node.pxi: row p differs from `base` by value[e] in
     # column[e], for e from start[p] to start[p + 1]. NULL: they are in x.
     const int64_t* start      # (n + 1)
     const int32_t* column
@@ -54,7 +54,7 @@ cdef struct StumpLoss:
 cdef struct Stump:
     idx_t n_outputs
     bint is_class             # log loss of classes, or squared error of numbers
-    bint together             # whether w has one second moment instead of many
+    bint shared_moment        # whether w has one second moment instead of many
     # (n_outputs + 1) where the slots of an output begin; a slot for each class, or one for
     # the number. The leaves' arrays hold the slots of the left leaf, then of the right one.
     const idx_t* first
@@ -64,20 +64,20 @@ cdef struct Stump:
     float* w                  # (stride)
     float bias
     float* theta              # leaves: log-probabilities or means
-    float* share              # leaves: probabilities
+    float* probability        # leaves: probabilities
     float* table              # leaves: loss of each class
-    float* hits               # leaves: gradient
+    float* theta_grad         # leaves: gradient
     float* theta_m            # leaves: moments
     float* theta_v
     float* grad               # (stride)
     float* m                  # (stride) moments
-    float* v                  # v[0] for all weights together, where `together` says so
+    float* v                  # v[0] for all weights together, where `shared_moment` says so
     float bias_m
     float bias_v
     float decay_m             # 0.9 ** steps and 0.99 ** steps
     float decay_v
     float* score              # (batch)
-    int32_t* at               # (batch) rows that pull at the plane
+    int32_t* at               # (batch) active rows: those that move the plane
     float* factor             # (batch) and how much
 
 
@@ -89,9 +89,9 @@ cdef inline int take_stump(Stump* stump, Workspace workspace, idx_t max_stride, 
     stump.m = <float*>workspace.take(max_stride, sizeof(float))
     stump.v = <float*>workspace.take(max_stride, sizeof(float))
     stump.theta = <float*>workspace.take(2 * max_slots, sizeof(float))
-    stump.share = <float*>workspace.take(2 * max_slots, sizeof(float))
+    stump.probability = <float*>workspace.take(2 * max_slots, sizeof(float))
     stump.table = <float*>workspace.take(2 * max_slots, sizeof(float))
-    stump.hits = <float*>workspace.take(2 * max_slots, sizeof(float))
+    stump.theta_grad = <float*>workspace.take(2 * max_slots, sizeof(float))
     stump.theta_m = <float*>workspace.take(2 * max_slots, sizeof(float))
     stump.theta_v = <float*>workspace.take(2 * max_slots, sizeof(float))
     stump.score = <float*>workspace.take(max_batch, sizeof(float))
@@ -127,7 +127,7 @@ cdef inline void score_rows(Stump* stump, const Batch* batch) noexcept nogil:
 
 
 cdef inline void sum_rows(Stump* stump, const Batch* batch, idx_t n_active) noexcept nogil:
-    """OUT grad: the rows that pull, times their factors."""
+    """OUT grad: the active rows, times their factors."""
     cdef float total = 0.0, factor
     cdef idx_t i, k
     cdef int64_t e
@@ -146,8 +146,8 @@ cdef inline void sum_rows(Stump* stump, const Batch* batch, idx_t n_active) noex
 
 # Set the leaves to what is best for the plane as it is: log-probabilities, with so many rows
 # more of each class, or means. SCRATCH counts (2 * (n_slots + 1)).
-cdef inline void fit_leaves(Stump* stump, const Batch* batch, double pseudo_count,
-                            double* counts) noexcept nogil:
+cdef inline void fit_stump_leaves(Stump* stump, const Batch* batch, double pseudo_count,
+                                  double* counts) noexcept nogil:
     cdef idx_t n_slots = stump.first[stump.n_outputs]
     cdef idx_t p, k, b, s
     cdef double weight
@@ -183,11 +183,11 @@ cdef inline void tabulate_losses(Stump* stump) noexcept nogil:
         for k in range(stump.n_outputs):
             base = b * n_slots + stump.first[k]
             tabulate_softmax(stump.theta + base, stump.first[k + 1] - stump.first[k],
-                             stump.share + base, stump.table + base)
+                             stump.probability + base, stump.table + base)
 
 
-cdef inline void lose_both(const Stump* stump, const Batch* batch, idx_t p, float* low,
-                           float* high) noexcept nogil:
+cdef inline void find_losses(const Stump* stump, const Batch* batch, idx_t p, float* low,
+                             float* high) noexcept nogil:
     """Losses of row p in the left and in the right leaf."""
     cdef idx_t n_slots = stump.first[stump.n_outputs]
     cdef idx_t n_outputs = stump.n_outputs
@@ -202,49 +202,49 @@ cdef inline void lose_both(const Stump* stump, const Batch* batch, idx_t p, floa
         high[0] += stump.table[n_slots + batch.slot[p * n_outputs + k]]
 
 
-# Shorten w and bias together, to no less than a share of what they are, until the rows on the
-# side that is worse for them are, on average, near enough to pull at the plane.
+# Shorten w and bias together, to no less than a fraction of what they are, until the rows on the
+# side that is worse for them are, on average, near enough to move the plane.
 cdef inline void shorten_stump(Stump* stump, const Batch* batch, float least) noexcept nogil:
     cdef idx_t p, k
-    cdef float s, low, high, share
+    cdef float s, low, high, shrink
     cdef double gap = 0.0, reach = 0.0
     if stump.is_class:
         tabulate_losses(stump)
     score_rows(stump, batch)
     for p in range(batch.n):
         s = stump.score[p] - stump.bias
-        lose_both(stump, batch, p, &low, &high)
+        find_losses(stump, batch, p, &low, &high)
         if (s >= 0) == (high > low):
             gap += batch.weight[p] * fabs(high - low)
             reach += batch.weight[p] * 2 * fabs(s)
     if not gap < reach:
         return
-    share = <float>max(gap / reach, <double>least)
+    shrink = <float>max(gap / reach, <double>least)
     for k in range(stump.stride):
-        stump.w[k] *= share
-    stump.bias *= share
+        stump.w[k] *= shrink
+    stump.bias *= shrink
 
 
-# Add the losses of a batch to `sums`. OUT at, factor, hits: its gradient. Returns how many
-# rows pull at the plane.
+# Add the losses of a batch to `sums`. OUT at, factor, theta_grad: its gradient. Returns how many
+# rows are active.
 cdef inline idx_t judge_batch(Stump* stump, const Batch* batch, StumpLoss* sums) noexcept nogil:
     cdef idx_t n_slots = stump.first[stump.n_outputs]
     cdef idx_t n_outputs = stump.n_outputs
     cdef idx_t p, k, branch, n_active = 0
     cdef float s, low, high, own, other, weight
     cdef double surrogate = 0.0, loss = 0.0, total = 0.0
-    cdef float served[2]
-    cdef float* hits
+    cdef float batch_weight[2]
+    cdef float* leaf_grad
     if stump.is_class:
         tabulate_losses(stump)
     score_rows(stump, batch)
-    memset(stump.hits, 0, 2 * n_slots * sizeof(float))
-    served[0] = served[1] = 0.0
+    memset(stump.theta_grad, 0, 2 * n_slots * sizeof(float))
+    batch_weight[0] = batch_weight[1] = 0.0
     for p in range(batch.n):
         s = stump.score[p] - stump.bias
         weight = batch.weight[p]
-        lose_both(stump, batch, p, &low, &high)
-        # The leaf that the maximum takes, and the row's pull when it is not in that leaf.
+        find_losses(stump, batch, p, &low, &high)
+        # The leaf that the maximum takes, and the row's factor when it is not in that leaf.
         branch = 0 if low - s >= high + s else 1
         stump.at[n_active] = <int32_t>p
         stump.factor[n_active] = -2 * weight if branch == 0 else 2 * weight
@@ -256,20 +256,20 @@ cdef inline idx_t judge_batch(Stump* stump, const Batch* batch, StumpLoss* sums)
         other = (low if s >= 0 else high) - 2 * fabsf(s)
         loss += weight * own
         surrogate += weight * (own if own > other else other)
-        served[branch] += weight
-        hits = stump.hits + branch * n_slots
+        batch_weight[branch] += weight
+        leaf_grad = stump.theta_grad + branch * n_slots
         if stump.is_class:
             for k in range(n_outputs):
-                hits[batch.slot[p * n_outputs + k]] -= weight
+                leaf_grad[batch.slot[p * n_outputs + k]] -= weight
         else:
             for k in range(n_outputs):
-                hits[k] -= 2 * weight * batch.y[p * n_outputs + k]
+                leaf_grad[k] -= 2 * weight * batch.y[p * n_outputs + k]
     for branch in range(2):
         for k in range(branch * n_slots, (branch + 1) * n_slots):
             if stump.is_class:
-                stump.hits[k] += served[branch] * stump.share[k]
+                stump.theta_grad[k] += batch_weight[branch] * stump.probability[k]
             else:
-                stump.hits[k] += 2 * served[branch] * stump.theta[k]
+                stump.theta_grad[k] += 2 * batch_weight[branch] * stump.theta[k]
     sums.weight += total
     sums.surrogate += surrogate
     sums.loss += loss
@@ -282,7 +282,7 @@ cdef inline void move_stump(Stump* stump, const Batch* batch, float rate, float 
     cdef idx_t n_slots = stump.first[stump.n_outputs]
     cdef idx_t k, n_active
     cdef double before = sums.weight
-    cdef float inverse, shrink, lift, bias_grad = 0.0
+    cdef float inverse, shrink, v_correction, bias_grad = 0.0
     cdef double correction
     n_active = judge_batch(stump, batch, sums)
     inverse = <float>(1.0 / (sums.weight - before))
@@ -290,17 +290,18 @@ cdef inline void move_stump(Stump* stump, const Batch* batch, float rate, float 
         stump.factor[k] *= inverse
         bias_grad -= stump.factor[k]
     for k in range(2 * n_slots):
-        stump.hits[k] *= inverse
-    correction = count_step(&stump.decay_m, &stump.decay_v, &lift)
+        stump.theta_grad[k] *= inverse
+    correction = advance_adam(&stump.decay_m, &stump.decay_v, &v_correction)
     rate /= correction
     leaf_rate /= correction
     sum_rows(stump, batch, n_active)
-    if stump.together:
-        step_together(stump.w, stump.m, stump.v, stump.grad, stump.stride, stump.n_columns, rate,
-                      lift)
+    if stump.shared_moment:
+        step_adam_shared(stump.w, stump.m, stump.v, stump.grad, stump.stride, stump.n_columns, rate,
+                         v_correction)
     else:
-        step_adam(stump.w, stump.m, stump.v, stump.grad, stump.stride, rate, lift)
-    step_adam(&stump.bias, &stump.bias_m, &stump.bias_v, &bias_grad, 1, rate, lift)
-    step_adam(stump.theta, stump.theta_m, stump.theta_v, stump.hits, 2 * n_slots, leaf_rate, lift)
+        step_adam(stump.w, stump.m, stump.v, stump.grad, stump.stride, rate, v_correction)
+    step_adam(&stump.bias, &stump.bias_m, &stump.bias_v, &bias_grad, 1, rate, v_correction)
+    step_adam(stump.theta, stump.theta_m, stump.theta_v, stump.theta_grad, 2 * n_slots, leaf_rate,
+              v_correction)
     shrink = project_ball(stump.w, stump.stride, stump.nu)
     stump.bias *= shrink

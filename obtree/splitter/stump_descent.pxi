@@ -14,10 +14,10 @@ from obtree.core.memory cimport Workspace
 from obtree.core.types cimport idx_t
 from obtree.linear.columns cimport Columns
 from obtree.splitter.co2_policy cimport (
-    CO2Policy, DescentPlan, count_look_epochs, count_stretch_epochs,
+    CO2Policy, DescentPlan, count_eval_epochs, count_stretch_epochs,
 )
 from obtree.splitter.stump cimport (
-    Batch, Stump, StumpLoss, fit_leaves, judge_batch, move_stump, reset_stump, shorten_stump,
+    Batch, Stump, StumpLoss, fit_stump_leaves, judge_batch, move_stump, reset_stump, shorten_stump,
 )
 
 
@@ -39,7 +39,7 @@ cdef class StumpDescent:
         cdef Batch batch
         stump.n_outputs = node.n_outputs
         stump.is_class = node.is_class
-        stump.together = node.kind.wide
+        stump.shared_moment = node.kind.wide
         stump.first = node.first
         stump.stride = columns.stride
         stump.n_columns = columns.n
@@ -51,11 +51,11 @@ cdef class StumpDescent:
             * columns.scale[k]
         )
         node.take_batch(0, min(node.n, self._policy.judged_rows), &batch)
-        fit_leaves(stump, &batch, self._policy.pseudo_count, self._counts)
+        fit_stump_leaves(stump, &batch, self._policy.pseudo_count, self._counts)
         if plan.shorten:
             shorten_stump(stump, &batch, <float>self._policy.least_length)
 
-    cdef bint _look(self, Stump* stump, StumpNode node) noexcept nogil:
+    cdef bint _evaluate(self, Stump* stump, StumpNode node) noexcept nogil:
         """Accept the stump if its bound is lower than all before."""
         cdef idx_t n_slots = stump.first[stump.n_outputs]
         cdef StumpLoss sums
@@ -87,7 +87,7 @@ cdef class StumpDescent:
         cdef idx_t n = node.n
         cdef idx_t n_batches = (n + plan.batch_size - 1) // plan.batch_size
         cdef idx_t n_epochs = max(plan.n_epochs, (plan.min_steps + n_batches - 1) // n_batches)
-        cdef idx_t look_epochs = count_look_epochs(self._policy, &node.kind, n_batches)
+        cdef idx_t eval_epochs = count_eval_epochs(self._policy, &node.kind, n_batches)
         cdef idx_t stretch = count_stretch_epochs(self._policy, &node.kind, n_batches)
         cdef idx_t epoch, b, n_bad = 0, n_halved = 0
         cdef double rate = plan.rate, passed, lowest = INFINITY
@@ -97,15 +97,15 @@ cdef class StumpDescent:
         sums.weight = sums.surrogate = sums.loss = 0.0
         self.bound = INFINITY
         self.n_trace = 0
-        self._look(stump, node)
+        self._evaluate(stump, node)
         for epoch in range(1, n_epochs + 1):
             if stop[0]:
                 return
             for b in range(n_batches):
                 node.take_batch(b * n // n_batches, (b + 1) * n // n_batches, &batch)
                 move_stump(stump, &batch, <float>rate, <float>self._policy.leaf_rate, &sums)
-            if epoch % look_epochs == 0 and epoch < n_epochs:
-                better = self._look(stump, node)
+            if epoch % eval_epochs == 0 and epoch < n_epochs:
+                better = self._evaluate(stump, node)
             if epoch % stretch != 0:
                 continue
             if not node.kind.wide:
@@ -114,12 +114,12 @@ cdef class StumpDescent:
                 lowest = min(lowest, passed)
             sums.weight = sums.surrogate = sums.loss = 0.0
             n_bad = 0 if better else n_bad + 1
-            if n_bad == self._policy.max_bad:
+            if n_bad == self._policy.patience:
                 rate *= 0.5
                 n_bad = 0
                 n_halved += 1
                 if n_halved == self._policy.max_halvings:
                     break
-        self._look(stump, node)
+        self._evaluate(stump, node)
         if self.bound < INFINITY:
             self._restore(stump)

@@ -17,7 +17,7 @@
 # centred when they are taken.
 #
 # Where nearly all cells of many columns are zero, rows are never spread out, see
-# ``hollow_node.pxi``. Of such columns a node looks at some, those with most non-zeros.
+# ``sparse_node.pxi``. Of such columns a node looks at some, those with most non-zeros.
 
 from libc.math cimport sqrt
 from libc.stdint cimport int32_t, uint32_t
@@ -30,12 +30,12 @@ from obtree.core.types cimport X_t, feature_t, idx_t, row_t
 from obtree.data.dataset cimport DataView
 from obtree.data.fit cimport FitView
 from obtree.data.read cimport find_complete, read_rows
-from obtree.data.scale cimport find_unit, judge_units, measure_spans, measure_variances
+from obtree.data.scale cimport compute_weight_unit, measure_spans, measure_variances, units_differ
 from obtree.data.targets cimport CLASS_TARGETS, NO_TARGETS, TargetView
-from obtree.linear.columns cimport pad_width, scale_row, take_columns
+from obtree.linear.columns cimport pad_width, standardise_columns, take_columns
 from obtree.splitter.base cimport NodeTask
 from obtree.splitter.co2_policy cimport (
-    CO2Policy, count_columns, count_hollow_columns, find_kind, scale_column,
+    CO2Policy, count_columns, count_sparse_columns, find_kind, scale_column,
 )
 from obtree.splitter.stump cimport Batch
 
@@ -45,34 +45,34 @@ cdef enum:
     SPARSE_LIMIT = 536870912  # cells: 2 GiB
 
 
-cdef class ColumnUnits:
-    """Units of the features; see the file's head."""
+cdef class ColumnScales:
+    """Scales of the features; see the file's head."""
 
 
-cdef ColumnUnits measure_units(const FitView* fit):
+cdef ColumnScales measure_column_scales(const FitView* fit):
     """Measure the columns of a fit, for nodes of classes to choose their units."""
-    cdef ColumnUnits units = ColumnUnits()
+    cdef ColumnScales scales = ColumnScales()
     cdef Workspace scratch = Workspace()
     cdef idx_t j, n_features = fit.data.n_features
     cdef double* variance
-    units.weight_unit = find_unit(fit.weight, fit.data.n_samples)
+    scales.weight_unit = compute_weight_unit(fit.weight, fit.data.n_samples)
     if fit.targets.kind != CLASS_TARGETS:
-        return units
-    units.memory = Workspace()
-    units.span = <double*>units.memory.take(n_features, sizeof(double))
-    units.deviation = variance = <double*>units.memory.take(n_features, sizeof(double))
-    measure_spans(fit, units.span, scratch)
+        return scales
+    scales.memory = Workspace()
+    scales.span = <double*>scales.memory.take(n_features, sizeof(double))
+    scales.deviation = variance = <double*>scales.memory.take(n_features, sizeof(double))
+    measure_spans(fit, scales.span, scratch)
     measure_variances(fit, variance, scratch)
-    units.differ = judge_units(units.span, variance, n_features)
+    scales.differ = units_differ(scales.span, variance, n_features)
     for j in range(n_features):
-        units.deviation[j] = sqrt(variance[j]) if variance[j] > 0.0 else 1.0
-    return units
+        scales.deviation[j] = sqrt(variance[j]) if variance[j] > 0.0 else 1.0
+    return scales
 
 
 cdef class StumpNode:
     """Scratch for the rows of a node; one for each worker."""
 
-    cdef int bind(self, const DataView* view, const TargetView* targets, ColumnUnits units,
+    cdef int bind(self, const DataView* view, const TargetView* targets, ColumnScales scales,
                   Workspace workspace, idx_t batch_size, const CO2Policy* policy) except -1:
         cdef idx_t n = min(view.n_samples, policy.max_rows), n_features = view.n_features
         if targets.kind == NO_TARGETS:
@@ -87,11 +87,12 @@ cdef class StumpNode:
         self._policy = policy
         self.max_stride = pad_width(n_features)
         self._n_cells = min(n, max(batch_size, MAX_KEPT // self.max_stride)) * self.max_stride
-        self._is_hollow = view.is_hollow and view.entry_start != NULL and view.term_of != NULL
-        if self._is_hollow:
+        self._is_mostly_zero = (view.is_mostly_zero and view.entry_start != NULL
+                                and view.term_of != NULL)
+        if self._is_mostly_zero:
             self._n_cells = pad_width(0)
-            self._hollow = HollowNode()
-            self._hollow.bind(view, workspace, view.n_samples, self.max_stride)
+            self._sparse = SparseNode()
+            self._sparse.bind(view, workspace, view.n_samples, self.max_stride)
         elif view.X == NULL:
             self._n_cells = n * self.max_stride
             if n * self.max_stride > SPARSE_LIMIT:
@@ -106,7 +107,7 @@ cdef class StumpNode:
         self._complete = <feature_t*>workspace.take(n_features, sizeof(feature_t))
         self._sample = <row_t*>workspace.take(n, sizeof(row_t))
         self._ranks = <uint32_t*>workspace.take(view.n_samples, sizeof(uint32_t))
-        if not self._is_hollow:
+        if not self._is_mostly_zero:
             self._block = <X_t*>workspace.take(BLOCK * n_features, sizeof(X_t))
         self._row_weight = <double*>workspace.take(BLOCK, sizeof(double))
         self._sums = <double*>workspace.take(n_features, sizeof(double))
@@ -118,9 +119,9 @@ cdef class StumpNode:
         self._order = <int32_t*>workspace.take(n, sizeof(int32_t))
         self._place = <int32_t*>workspace.take(n, sizeof(int32_t))
         self._known = <int32_t*>workspace.take(self.max_slots, sizeof(int32_t))
-        self._units = units
-        self._unit = units.deviation if policy.alone else units.span
-        self._in_units = False
+        self._scales = scales
+        self._column_scale = scales.deviation if policy.single_tree else scales.span
+        self._is_rescaled = False
         return 0
 
     cdef void _draw_rows(self, const NodeTask* task, RandState* rng) noexcept nogil:
@@ -157,7 +158,7 @@ cdef class StumpNode:
         self._task = task
         self.columns.n = 0
         self._weight = 0.0
-        if self._is_hollow:
+        if self._is_mostly_zero:
             n_complete = self._sum_entries(task, kept, rng)
         else:
             n_complete = self._sum_columns(task, kept, rng)
@@ -216,17 +217,17 @@ cdef class StumpNode:
         cdef idx_t n_complete, k, p
         cdef const ColumnSums* here
         cdef double rest
-        n_complete = self._hollow.find_columns(task.rows, task.n, self._complete)
+        n_complete = self._sparse.find_columns(task.rows, task.n, self._complete)
         n_complete = self._draw_columns(n_complete, kept, rng)
         self._draw_rows(task, rng)
         for p in range(self.n):
             self._weight += task.weight[self._rows[p]]
-        self._hollow.add_rows(self._rows, self.n, task.weight, self._complete, n_complete)
-        n_complete = self._hollow.keep_frequent(self._complete, n_complete, self.n,
-                                                count_hollow_columns(self._policy, self.n), kept,
+        self._sparse.add_rows(self._rows, self.n, task.weight, self._complete, n_complete)
+        n_complete = self._sparse.keep_frequent(self._complete, n_complete, self.n,
+                                                count_sparse_columns(self._policy, self.n), kept,
                                                 rng)
         for k in range(n_complete):
-            here = &self._hollow.sums[k]
+            here = &self._sparse.sums[k]
             rest = self._weight - here.weight if here.count < self.n else 0.0
             self.columns.origin[k] = here.origin
             self._sums[k] = here.sum - rest * here.origin
@@ -235,13 +236,14 @@ cdef class StumpNode:
 
     cdef void _choose_units(self, RandState* rng) noexcept nogil:
         """Bring the columns' variances to one unit, or leave them as they are."""
-        cdef double unit
+        cdef double scale
         cdef idx_t k
-        self._in_units = self._units.differ and (self._policy.alone or bounded(rng, 2) == 1)
-        if self._in_units:
+        self._is_rescaled = self._scales.differ and (self._policy.single_tree
+                                                     or bounded(rng, 2) == 1)
+        if self._is_rescaled:
             for k in range(self.columns.n):
-                unit = self._unit[self.columns.feature[k]]
-                self._sums[k] /= unit * unit
+                scale = self._column_scale[self.columns.feature[k]]
+                self._sums[k] /= scale * scale
 
     cdef void _find_scales(self, double mean) noexcept nogil:
         """What multiplies each column; `mean` is that of the columns' variances."""
@@ -252,8 +254,8 @@ cdef class StumpNode:
             factor[k] = scale_column(self._policy, &self.kind, self._sums[k], mean)
             length += self._sums[k] * factor[k] * factor[k]
         for k in range(self.columns.n):
-            if self._in_units:
-                factor[k] /= self._unit[self.columns.feature[k]]
+            if self._is_rescaled:
+                factor[k] /= self._column_scale[self.columns.feature[k]]
             self.columns.scale[k] = <float>(factor[k] / sqrt(length))
 
     cdef void load(self, RandState* rng, idx_t batch_size) noexcept nogil:
@@ -265,18 +267,18 @@ cdef class StumpNode:
             shuffle(self._order, self.n, rng)
         for p in range(self.n):
             self._weights[p] = <float>(task.weight[self._rows[self._order[p]]]
-                                       / self._units.weight_unit)
+                                       / self._scales.weight_unit)
         if self.is_class:
             self._load_classes()
         else:
             self._load_numbers()
         self._is_kept = self.n * self.columns.stride <= self._n_cells
-        if self._is_hollow:
-            self._hollow.load(self._rows, self._order, self.n, &self.columns)
+        if self._is_mostly_zero:
+            self._sparse.load(self._rows, self._order, self.n, &self.columns)
         elif self.view.X == NULL:
-            self._centre_sparse()
+            self._standardise_sparse()
         elif self._is_kept:
-            self._centre_rows(0, self.n, self._x)
+            self._standardise_rows(0, self.n, self._x)
 
     cdef void _load_classes(self) noexcept nogil:
         """Number the classes that the node has, output after output."""
@@ -321,7 +323,7 @@ cdef class StumpNode:
                 )
             self.first[k + 1] = k + 1
 
-    cdef void _centre_rows(self, idx_t start, idx_t end, float* x) noexcept nogil:
+    cdef void _standardise_rows(self, idx_t start, idx_t end, float* x) noexcept nogil:
         cdef const DataView* view = self.view
         cdef bint lies_packed = self.columns.n == view.n_features
         cdef const X_t* row
@@ -333,10 +335,10 @@ cdef class StumpNode:
                           self.columns.n, self._block)
                 row = self._block
                 lies_packed = True
-            scale_row(&self.columns, row, lies_packed, x)
+            standardise_columns(&self.columns, row, lies_packed, x)
             x += self.columns.stride
 
-    cdef void _centre_sparse(self) noexcept nogil:
+    cdef void _standardise_sparse(self) noexcept nogil:
         """All rows: sparse columns are spread out in the order of the rows."""
         cdef idx_t p, n_here, done = 0
         for p in range(self.n):
@@ -346,8 +348,8 @@ cdef class StumpNode:
             read_rows(self.view, self._rows + done, n_here, self.columns.feature, self.columns.n,
                       self._block)
             for p in range(n_here):
-                scale_row(&self.columns, self._block + p * self.columns.n, True,
-                          self._x + self._place[done + p] * self.columns.stride)
+                standardise_columns(&self.columns, self._block + p * self.columns.n, True,
+                                    self._x + self._place[done + p] * self.columns.stride)
             done += n_here
 
     cdef void take_batch(self, idx_t start, idx_t end, Batch* batch) noexcept nogil:
@@ -356,13 +358,13 @@ cdef class StumpNode:
         batch.slot = self._slot + start * self.n_outputs
         batch.y = self._y + start * self.n_outputs
         batch.start = NULL
-        if self._is_hollow:
-            batch.start = self._hollow.start + start
-            batch.column = self._hollow.column
-            batch.value = self._hollow.value
-            batch.base = self._hollow.base
+        if self._is_mostly_zero:
+            batch.start = self._sparse.start + start
+            batch.column = self._sparse.column
+            batch.value = self._sparse.value
+            batch.base = self._sparse.base
         elif self._is_kept:
             batch.x = self._x + start * self.columns.stride
         else:
-            self._centre_rows(start, end, self._x)
+            self._standardise_rows(start, end, self._x)
             batch.x = self._x

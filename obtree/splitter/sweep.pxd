@@ -31,7 +31,7 @@ cdef class ScoreSweep:
     cdef Criterion criterion
     cdef uint32_t* keys       # (max_rows)
     cdef uint64_t* words      # (max_rows) sorted (key, position)
-    cdef uint64_t* spare      # (max_rows)
+    cdef uint64_t* buffer     # (max_rows)
 
     # Once per worker, GIL held, may raise.
     cdef int bind(self, Criterion criterion, Workspace workspace, idx_t max_rows) except -1

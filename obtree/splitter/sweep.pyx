@@ -25,19 +25,19 @@ cdef class ScoreSweep:
         self.criterion = criterion
         self.keys = <uint32_t*>workspace.take(max_rows, sizeof(uint32_t))
         self.words = <uint64_t*>workspace.take(max_rows, sizeof(uint64_t))
-        self.spare = <uint64_t*>workspace.share(max_rows, sizeof(uint64_t))
+        self.buffer = <uint64_t*>workspace.take_shared(max_rows, sizeof(uint64_t))
         return 0
 
     cdef int sweep(self, const double* score, idx_t n, const ScanLimits* limits,
                    ScoreCut* best) except -1 nogil:
         cdef idx_t n_missing
         cdef int status
-        if not sort_scores(score, n, self.keys, self.words, self.spare, &n_missing):
+        if not sort_scores(score, n, self.keys, self.words, self.buffer, &n_missing):
             return CONSTANT
         status = self._scan(score, n, limits, False, best)
         if n_missing > 0:
             # Missing ones stand last, so that the cut may be the one before them all.
-            rotate_last(self.words, n, self.spare)
+            rotate_last(self.words, n, self.buffer)
             if self._scan(score, n, limits, True, best) == BETTER:
                 return BETTER
         return status
@@ -56,7 +56,7 @@ cdef class ScoreSweep:
             column.first_bin = -1
             self.criterion.scan_bins(&column, n, found.high - found.low + 1, limits, &cut)
         else:
-            sort_codes(keys, n, found.low, found.high, self.words, self.spare)
+            sort_codes(keys, n, found.low, found.high, self.words, self.buffer)
             self.criterion.scan(self.words, n, limits, &cut)
         if not cut.score > best.score:
             return WORSE
@@ -79,7 +79,7 @@ cdef class ScoreSweep:
         if n_met < n:
             # One zero stands for all.
             compact[n_met] = 0.0
-        if not sort_scores(compact, n_scores, self.keys, self.words, self.spare, &n_missing):
+        if not sort_scores(compact, n_scores, self.keys, self.words, self.buffer, &n_missing):
             return CONSTANT
         for i in range(n_scores):
             k = word_position(self.words[i])
@@ -87,18 +87,18 @@ cdef class ScoreSweep:
                 n_below = n_words
                 zero_key = word_key(self.words[i])
                 continue
-            self.spare[n_words] = make_word(word_key(self.words[i]), at[k])
+            self.buffer[n_words] = make_word(word_key(self.words[i]), at[k])
             # What was read makes room for the order of the scores.
             self.words[n_words] = make_word(0, k)
             n_words += 1
         cut.score = best.score
         if n_met < n:
-            self.criterion.scan_above(self.spare, n_words, n, n_below, zero_key, limits, &cut)
+            self.criterion.scan_above(self.buffer, n_words, n, n_below, zero_key, limits, &cut)
         else:
-            self.criterion.scan(self.spare, n_words, limits, &cut)
+            self.criterion.scan(self.buffer, n_words, limits, &cut)
         if not cut.score > best.score:
             return WORSE
-        k = find_cut(self.spare, n_words, cut.low_key)
+        k = find_cut(self.buffer, n_words, cut.low_key)
         low = high = 0.0
         if n_met == n or cut.low_key != zero_key:
             low = compact[word_position(self.words[k - 1])]
@@ -129,9 +129,9 @@ cdef class ScoreSweep:
                 self.words[n_left] = make_word(0, p)
                 n_left += 1
             else:
-                self.spare[n_right] = make_word(1, p)
+                self.buffer[n_right] = make_word(1, p)
                 n_right += 1
-        memcpy(self.words + n_left, self.spare, n_right * sizeof(uint64_t))
+        memcpy(self.words + n_left, self.buffer, n_right * sizeof(uint64_t))
         cut.score = best.score
         self.criterion.scan(self.words, n, limits, &cut)
         if not cut.score > best.score:

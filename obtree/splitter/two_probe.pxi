@@ -78,7 +78,7 @@ cdef class TwoProbeSplitter(DirectionSplitter):
         self._n_used = 0
         return 0
 
-    cdef int open_node(self, const NodeTask* task) except -1 nogil:
+    cdef int begin_node(self, const NodeTask* task) except -1 nogil:
         cdef uint64_t k
         for k in range(self._n_used):
             self._table[self._used[k]] = 0

@@ -49,8 +49,8 @@ cdef inline void reset_features(VaryingFeatures* pool) noexcept nogil:
 
 
 # Begin a node whose parent knew `n_known` constants.
-cdef inline void open_features(VaryingFeatures* pool, const row_t* rows, idx_t n,
-                               idx_t n_known) noexcept nogil:
+cdef inline void begin_features(VaryingFeatures* pool, const row_t* rows, idx_t n,
+                                idx_t n_known) noexcept nogil:
     pool.rows = rows
     pool.n = n
     pool.n_constant = n_known

@@ -1,7 +1,7 @@
 """Checks of splitters and criteria, for packages that have their own; helpers for tests.
 
 `check_splitter` and `check_criterion` are public. The rest are slow references and, in a build
-with ``-Dprobes=true``, doors to compiled functions, for obtree's own tests. Nothing else in the
+with ``-Dprobes=true``, wrappers of compiled functions, for obtree's own tests. Nothing else in the
 package imports this folder.
 """
 

@@ -125,7 +125,7 @@ def _check_stats(probe, made, y, n_classes, rows, weight, where):
         )
     if n_classes is not None and ((value < 0).any() or not np.isclose(value.sum(), n_outputs)):
         raise ContractError(
-            f"node_value writes {value}; expected the share of each class, from 0 to 1 {where}"
+            f"node_value writes {value}; expected the fraction of each class, from 0 to 1 {where}"
         )
     # A weight of 2 is two rows.
     order = np.repeat(rows, weight[rows].astype(int))

@@ -252,7 +252,7 @@ def scan_flips(bound, rows, weight, score, x, *, min_samples_leaf=1,
     cdef idx_t n_words, n_down, n = at.shape[0]
     cdef uint32_t[::1] token = np.empty(n, dtype=np.uint32)
     cdef uint64_t[::1] words = np.empty(n, dtype=np.uint64)
-    cdef uint64_t[::1] spare = np.empty(n, dtype=np.uint64)
+    cdef uint64_t[::1] buffer = np.empty(n, dtype=np.uint64)
     cdef Workspace workspace = Workspace()
     cdef Targets targets = bound.targets
     cdef Dataset dataset = bound.dataset
@@ -277,7 +277,7 @@ def scan_flips(bound, rows, weight, score, x, *, min_samples_leaf=1,
     n_words = kernels().find_steps(&distance[0], &column[0], &token[0], n, &words[0], &n_down)
     if n_words < 2:
         return None
-    sort_words(&words[0], n_words, &spare[0])
+    sort_words(&words[0], n_words, &buffer[0])
     criterion.scan_flips(&words[0], n_words, n_down, &limits, &best)
     if not best.score > best_score:
         return None

@@ -1,4 +1,4 @@
-"""Doors to compiled functions, so that tests and benchmarks can call them alone.
+"""Wrappers of compiled functions, so that tests and benchmarks can call them alone.
 
 Every function takes and returns NumPy arrays, holds the GIL and checks what it is
 given only as far as a careless test could otherwise crash.
@@ -41,9 +41,9 @@ def encode_column(column):
     cdef uint32_t[::1] codes = np.empty(n, dtype=np.uint32)
     cdef X_t[::1] values = np.empty(n, dtype=np.float32)
     cdef uint64_t[::1] words = np.empty(n, dtype=np.uint64)
-    cdef uint64_t[::1] spare = np.empty(n, dtype=np.uint64)
+    cdef uint64_t[::1] buffer = np.empty(n, dtype=np.uint64)
     cdef encode.Encoding found = encode.encode_column(&cells[0], n, &codes[0], &values[0],
-                                                      &words[0], &spare[0])
+                                                      &words[0], &buffer[0])
     return np.asarray(codes), np.asarray(values)[:found.n_values], bool(found.has_missing)
 
 

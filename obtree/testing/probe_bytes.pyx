@@ -1,4 +1,4 @@
-"""Doors to the kernels for rows of bytes, and to what rests on them."""
+"""Wrappers of the kernels for rows of bytes, and of what rests on them."""
 
 import numpy as np
 
@@ -8,10 +8,10 @@ from obtree.core.dispatch cimport kernels
 from obtree.core.types cimport feature_t, row_t, w_t
 from obtree.data.hyperplane cimport Hyperplane, init_plane
 from obtree.optim.base cimport Problem
-from obtree.optim.tao cimport Layout, Units, find_sides, is_dense, lay_out
+from obtree.optim.tao cimport DensePlane, Scaler, find_sides, is_dense, write_dense
 
 
-def guess(X, rows, w):
+def approximate(X, rows, w):
     """X[rows] @ w, from bytes or float32 as X has them."""
     cdef const int32_t[::1] at = np.ascontiguousarray(rows, dtype=np.int32)
     cdef const float[::1] weight = np.ascontiguousarray(w, dtype=np.float32)
@@ -20,10 +20,10 @@ def guess(X, rows, w):
     cdef const float[:, ::1] x
     if X.dtype == np.uint8:
         cells = X
-        kernels().guess_bytes(&cells[0, 0], X.shape[1], &at[0], len(at), &weight[0], &out[0])
+        kernels().approximate_bytes(&cells[0, 0], X.shape[1], &at[0], len(at), &weight[0], &out[0])
     else:
         x = X
-        kernels().guess_rows(&x[0, 0], X.shape[1], &at[0], len(at), &weight[0], &out[0])
+        kernels().approximate_rows(&x[0, 0], X.shape[1], &at[0], len(at), &weight[0], &out[0])
     return np.asarray(out)
 
 
@@ -74,9 +74,9 @@ def copy_codes(const uint8_t[:, ::1] table, rows):
 
 def find_left(Problem problem, weights, double threshold):
     """Rows that go left of a plane of all features, and whether bytes stood for them."""
-    cdef Units units = Units(problem, True)
+    cdef Scaler scaler = Scaler(problem, True)
     cdef Hyperplane plane
-    cdef Layout layout
+    cdef DensePlane dense
     cdef feature_t[::1] feature = np.arange(problem.n_features, dtype=np.int32)
     cdef w_t[::1] weight = np.array(weights, dtype=np.float64)
     cdef row_t[::1] rows = np.arange(problem.n_rows, dtype=np.int32)
@@ -85,9 +85,9 @@ def find_left(Problem problem, weights, double threshold):
     init_plane(&plane, &feature[0], &weight[0])
     plane.n_terms = problem.n_features
     plane.threshold = threshold
-    layout.weight = &room[0]
-    if not is_dense(units, &plane):
+    dense.weight = &room[0]
+    if not is_dense(scaler, &plane):
         raise ValueError(f"{plane.n_terms} terms are too few")
-    lay_out(units, &plane, &layout)
-    find_sides(units, &plane, &layout, &rows[0], problem.n_rows, &out[0])
-    return np.asarray(out) <= threshold, units.bytes != NULL
+    write_dense(scaler, &plane, &dense)
+    find_sides(scaler, &plane, &dense, &rows[0], problem.n_rows, &out[0])
+    return np.asarray(out) <= threshold, scaler.bytes != NULL

@@ -1,4 +1,5 @@
-"""Doors to kernels, sorting and random numbers, so that tests and benchmarks can call them alone.
+"""Wrappers of kernels, sorting and random numbers, so that tests and benchmarks can call them
+alone.
 
 Every function takes and returns NumPy arrays, holds the GIL and checks what it is
 given only as far as a careless test could otherwise crash.
@@ -59,17 +60,17 @@ def sort_codes(codes):
     """Words (code - smallest, position), sorted."""
     cdef const uint32_t[::1] keys = np.ascontiguousarray(codes, dtype=np.uint32)
     cdef uint64_t[::1] words = np.empty(len(codes), dtype=np.uint64)
-    cdef uint64_t[::1] spare = np.empty(len(codes), dtype=np.uint64)
+    cdef uint64_t[::1] buffer = np.empty(len(codes), dtype=np.uint64)
     kernels().sort_codes(&keys[0], keys.shape[0], np.min(codes), np.max(codes), &words[0],
-                         &spare[0])
+                         &buffer[0])
     return np.asarray(words)
 
 
 def sort_words(words, uint32_t high=0xFFFFFFFF):
     """A sorted copy; no upper half exceeds `high`."""
     cdef uint64_t[::1] result = np.array(words, dtype=np.uint64)
-    cdef uint64_t[::1] spare = np.empty(len(words), dtype=np.uint64)
-    kernels().sort_words(&result[0], result.shape[0], high, &spare[0])
+    cdef uint64_t[::1] buffer = np.empty(len(words), dtype=np.uint64)
+    kernels().sort_words(&result[0], result.shape[0], high, &buffer[0])
     return np.asarray(result)
 
 
@@ -78,9 +79,9 @@ def split_rows(codes, uint32_t cut, rows):
     codes = np.ascontiguousarray(codes)
     cdef const uint8_t[::1] cells = codes.view(np.uint8)
     cdef int32_t[::1] result = np.array(rows, dtype=np.int32)
-    cdef int32_t[::1] spare = np.empty(len(rows), dtype=np.int32)
+    cdef int32_t[::1] buffer = np.empty(len(rows), dtype=np.int32)
     n_left = kernels().split_rows(&cells[0], codes.itemsize, codes.itemsize, cut, &result[0],
-                                  &result[0], result.shape[0], &spare[0])
+                                  &result[0], result.shape[0], &buffer[0])
     return np.asarray(result), n_left
 
 

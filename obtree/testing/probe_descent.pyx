@@ -1,4 +1,4 @@
-"""A door to trees of planes: loss-augmented inference, and steps that move them."""
+"""A wrapper of trees of planes: loss-augmented inference, and steps that move them."""
 
 import numpy as np
 
@@ -6,10 +6,10 @@ from libc.stdint cimport int32_t
 
 from obtree.core.memory cimport Workspace
 from obtree.core.types cimport X_t, idx_t, node_t
-from obtree.linear.unit_rows cimport UnitRows
+from obtree.linear.scaled_rows cimport ScaledRows
 from obtree.optim.dense_tree cimport Case, DenseTree, link_parents, renew_leaves, take_tree
 from obtree.optim.inference cimport infer_fast, infer_full
-from obtree.optim.nongreedy cimport JointDescent, StepRule, Targets
+from obtree.optim.nongreedy cimport JointDescent, StepRule, StepTargets
 
 
 cdef class DescentProbe:
@@ -26,8 +26,8 @@ cdef class DescentProbe:
     """
 
     cdef DenseTree _tree
-    cdef UnitRows _rows
-    cdef Targets _targets
+    cdef ScaledRows _rows
+    cdef StepTargets _targets
     cdef JointDescent _descent
     cdef Workspace _workspace
     cdef object _kept
@@ -41,7 +41,7 @@ cdef class DescentProbe:
         cdef idx_t k
         is_class = np.asarray(y).dtype.kind == "i"
         self._workspace = Workspace()
-        self._rows = UnitRows()
+        self._rows = ScaledRows()
         self._rows.measure(x, np.ascontiguousarray(weight, dtype=np.float64), len(X), is_class)
         take_tree(&self._tree, self._workspace, len(child) + 1, self._rows.columns.stride, n_slots,
                   is_class)
@@ -113,8 +113,8 @@ cdef class DescentProbe:
         else:
             infer_fast(&self._tree, &case, &descent._answer)
         answer = descent._answer
-        turned = sorted(answer.turned[k] for k in range(answer.n_turned))
-        return (answer.home, answer.home_loss), (answer.leaf, answer.bound), turned
+        flipped = sorted(answer.flipped[k] for k in range(answer.n_flipped))
+        return (answer.own_leaf, answer.own_loss), (answer.leaf, answer.bound), flipped
 
     def step(self, rows, float rate, float leaf_rate, bint full=False, float momentum=0.0,
              float nu=1e30, assigned=None):

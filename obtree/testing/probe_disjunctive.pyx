@@ -1,4 +1,4 @@
-"""Doors to the soft walk of disjunctive normal forms and to their descent."""
+"""Wrappers of the forward and backward pass of disjunctive normal forms and of their descent."""
 
 import numpy as np
 
@@ -8,33 +8,33 @@ from libc.string cimport memset
 from obtree.core.dispatch cimport kernels
 from obtree.core.memory cimport Workspace
 from obtree.core.types cimport idx_t
-from obtree.optim.soft_walk cimport measure_loss, walk_backwards
+from obtree.optim.backward_pass cimport measure_loss, pass_backward
 from obtree.tree.normal_predict cimport (
     FormView,
     Tape,
+    pass_forward,
     read_class,
     standardise_row,
     take_tape,
-    walk_forwards,
 )
 
 
-def dot_units(weight, at, x):
+def dot_selected(weight, at, x):
     """weight[at] @ x for padded rows."""
     cdef const float[:, ::1] w = weight
     cdef const int32_t[::1] units = np.ascontiguousarray(at, dtype=np.int32)
     cdef const float[::1] row = x
     cdef float[::1] out = np.empty(len(at), dtype=np.float32)
-    kernels().dot_units(&w[0, 0], w.shape[1], &units[0], units.shape[0], &row[0], &out[0])
+    kernels().dot_selected(&w[0, 0], w.shape[1], &units[0], units.shape[0], &row[0], &out[0])
     return np.asarray(out)
 
 
-def soften_scores(score):
-    """Shares below and above."""
+def apply_logistic(score):
+    """Probabilities below and above."""
     cdef const float[::1] scores = np.ascontiguousarray(score, dtype=np.float32)
     cdef float[::1] below = np.empty(len(score), dtype=np.float32)
     cdef float[::1] above = np.empty(len(score), dtype=np.float32)
-    kernels().soften_scores(&scores[0], len(score), &below[0], &above[0])
+    kernels().apply_logistic(&scores[0], len(score), &below[0], &above[0])
     return np.asarray(below), np.asarray(above)
 
 
@@ -71,10 +71,10 @@ def walk_row(form, x, idx_t label, double weight=1.0):
     cdef int32_t[::1] units = np.empty(n_units + 1, dtype=np.int32)
     cdef float[::1] slopes = np.empty(n_units + 1, dtype=np.float32)
     standardise_row(&row[0], &view, &z[0])
-    walk_forwards(&view, &z[0], &tape)
+    pass_forward(&view, &z[0], &tape)
     values = np.array([read_class(&view, &tape, k) for k in range(view.n_classes)])
     loss = measure_loss(&view, &tape, label)
-    n = walk_backwards(&view, &tape, label, weight, &units[0], &slopes[0])
+    n = pass_backward(&view, &tape, label, weight, &units[0], &slopes[0])
     gradient = np.zeros((n_units, n_columns))
     for k in range(n):
         gradient[units[k]] += slopes[k] * np.asarray(z)[:n_columns].astype(np.float64)

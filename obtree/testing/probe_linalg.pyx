@@ -1,4 +1,4 @@
-"""Doors to small linear algebra, losses and steps of linear models."""
+"""Wrappers of small linear algebra, losses and steps of linear models."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from obtree.core cimport jacobi, rounding
 from obtree.core.memory cimport Workspace
 from obtree.core.types cimport idx_t
 from obtree.data cimport scatter
-from obtree.linear cimport adam, coordinates, loss, pulls, ridge
+from obtree.linear cimport adam, coordinates, gradients, loss, ridge
 
 
 def solve(A, b):
@@ -84,22 +84,22 @@ def project_ball(w, float nu):
     return np.asarray(out)
 
 
-def sum_pulls(X, noted, idx_t n_planes):
-    """Gradients of planes from pulls (plane, row, factor); None for planes that are at rest."""
+def sum_gradients(X, noted, idx_t n_planes):
+    """Gradients of planes from terms (plane, row, factor); None for planes that are at rest."""
     cdef const float[:, ::1] rows = np.ascontiguousarray(X, dtype=np.float32)
     cdef float[:, ::1] out = np.zeros((n_planes, rows.shape[1]), dtype=np.float32)
     cdef Workspace workspace = Workspace()
-    cdef pulls.Pulls state
+    cdef gradients.PlaneGradients state
     cdef idx_t k
-    pulls.take_pulls(&state, n_planes, len(noted), len(noted), workspace)
+    gradients.take_gradients(&state, n_planes, len(noted), len(noted), workspace)
     found = [None] * n_planes
     # Twice: nothing is to be left of the first batch.
     for _ in range(2):
-        pulls.begin_pulls(&state)
+        gradients.begin_gradients(&state)
         for plane, row, factor in noted:
-            pulls.add_pull(&state, plane, row, factor)
+            gradients.add_gradient(&state, plane, row, factor)
         for k in range(state.n_touched):
             plane = state.touched[k]
-            pulls.read_gradient(&state, plane, &rows[0, 0], rows.shape[1], &out[plane, 0])
+            gradients.read_gradient(&state, plane, &rows[0, 0], rows.shape[1], &out[plane, 0])
             found[plane] = np.array(out[plane])
     return found

@@ -1,11 +1,11 @@
-"""Doors to the functions that read a node's rows."""
+"""Wrappers of the functions that read a node's rows."""
 
 import numpy as np
 
 from libc.stdint cimport uint32_t, uint64_t
 
 from obtree.core.types cimport X_t, feature_t, idx_t, row_t, w_t
-from obtree.data cimport read, share
+from obtree.data cimport read, term_share
 from obtree.data.dataset cimport Dataset
 from obtree.data.hyperplane cimport Hyperplane, init_plane
 
@@ -39,7 +39,7 @@ def read_rows(Dataset dataset, rows, features, *, bint by_columns=False):
     return np.asarray(out)
 
 
-def share_terms(Dataset dataset, feature, weight, rows, sample_weight, partner=None):
+def measure_term_shares(Dataset dataset, feature, weight, rows, sample_weight, partner=None):
     """What part of a split each term accounts for."""
     cdef feature_t[::1] features = np.array(feature, dtype=np.int32)
     cdef feature_t[::1] partners = np.array(feature if partner is None else partner,
@@ -53,5 +53,6 @@ def share_terms(Dataset dataset, feature, weight, rows, sample_weight, partner=N
     init_plane(&plane, &features[0], &terms[0])
     plane.n_terms = features.shape[0]
     plane.partner = NULL if partner is None else &partners[0]
-    share.share_terms(&dataset.view, &plane, &at[0], at.shape[0], &weights[0], &result[0])
+    term_share.measure_term_shares(&dataset.view, &plane, &at[0], at.shape[0], &weights[0],
+                                   &result[0])
     return out

@@ -1,4 +1,4 @@
-"""Doors to what oblique splitters share: projecting, sorting and cutting scores."""
+"""Wrappers of what oblique splitters share: projecting, sorting and cutting scores."""
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from obtree.data cimport project, scale
 from obtree.data.dataset cimport Dataset
 from obtree.data.fit cimport FitView, lend_fit
 from obtree.data.hyperplane cimport Hyperplane, init_plane
-from obtree.data.project cimport KeyRange, Lattice, key_value
+from obtree.data.project cimport FixedPoint, KeyRange, key_value
 from obtree.data.targets cimport Targets
 from obtree.splitter.sweep cimport BETTER, CONSTANT, IntervalSweep, ScoreCut, ScoreSweep, reset_cut
 
@@ -36,8 +36,8 @@ def sort_scores(score):
     cdef idx_t n = scores.shape[0], n_missing
     cdef uint32_t[::1] keys = np.empty(n, dtype=np.uint32)
     cdef uint64_t[::1] words = np.empty(n, dtype=np.uint64)
-    cdef uint64_t[::1] spare = np.empty(n, dtype=np.uint64)
-    if not order.sort_scores(&scores[0], n, &keys[0], &words[0], &spare[0], &n_missing):
+    cdef uint64_t[::1] buffer = np.empty(n, dtype=np.uint64)
+    if not order.sort_scores(&scores[0], n, &keys[0], &words[0], &buffer[0], &n_missing):
         return None
     result = np.asarray(words)
     return (result & np.uint64(0xFFFFFFFF)).astype(int), result >> np.uint64(32), n_missing
@@ -85,20 +85,20 @@ def sweep_scores(bound, weight, scores, *, min_samples_leaf=1,
     return (*found, best.lower) if two_sided else found
 
 
-def project_lattice(Dataset dataset, feature, weight, rows):
-    """(keys, the projections they stand for), or None when the direction is not on a lattice."""
+def project_fixed_point(Dataset dataset, feature, weight, rows):
+    """(keys, the projections they stand for), or None when the direction is not in fixed point."""
     cdef feature_t[::1] features = np.array(feature, dtype=np.int32)
     cdef w_t[::1] terms = np.array(weight, dtype=np.float64)
     cdef const row_t[::1] at = np.ascontiguousarray(rows, dtype=np.int32)
     cdef uint32_t[::1] keys = np.empty(len(rows), dtype=np.uint32)
-    cdef Lattice lattice = Lattice()
+    cdef FixedPoint fixed_point = FixedPoint()
     cdef Workspace workspace = Workspace()
     cdef KeyRange found
     cdef Hyperplane plane
     init_plane(&plane, &features[0], &terms[0])
     plane.n_terms = features.shape[0]
-    lattice.bind(&dataset.view, workspace)
-    if not lattice.project(&dataset.view, &plane, &at[0], at.shape[0], &keys[0], &found):
+    fixed_point.bind(&dataset.view, workspace)
+    if not fixed_point.project(&dataset.view, &plane, &at[0], at.shape[0], &keys[0], &found):
         return None
     result = np.asarray(keys)
     if (found.low, found.high) != (result.min(), result.max()):

@@ -1,4 +1,4 @@
-"""Doors to the kernels of a moving stump, to the stump itself and to its descent."""
+"""Wrappers of the kernels of a moving stump, of the stump itself and of its descent."""
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from obtree.data.fit cimport FitView, lend_fit
 from obtree.data.targets cimport Targets
 from obtree.splitter cimport stump as stumps
 from obtree.splitter.base cimport NodeTask
-from obtree.splitter.co2 cimport StumpDescent, StumpNode, measure_units
+from obtree.splitter.co2 cimport StumpDescent, StumpNode, measure_column_scales
 from obtree.splitter.co2_policy cimport CO2Policy, DescentPlan, find_nu as find_radius, init_policy
 from obtree.splitter.stump cimport Batch, Stump, StumpLoss
 
@@ -73,7 +73,7 @@ def add_moments(X, origin, weight):
     return np.asarray(total), np.asarray(squares)
 
 
-def centre_row(x, column, origin, mean, scale):
+def standardise_row(x, column, origin, mean, scale):
     """(x[column] - origin - mean) * scale; column may be None."""
     cdef const float[::1] row = x
     cdef const float[::1] first = origin
@@ -85,19 +85,19 @@ def centre_row(x, column, origin, mean, scale):
     if column is not None:
         columns = np.ascontiguousarray(column, dtype=np.int32)
         at = &columns[0]
-    kernels().centre_row(&row[0], at, len(origin), &first[0], &middle[0], &factor[0],
-                         &out[0])
+    kernels().standardise_row(&row[0], at, len(origin), &first[0], &middle[0], &factor[0],
+                              &out[0])
     return np.asarray(out)
 
 
-def move_weights(w, m, v, gradient, float rate, float lift):
+def adam_step(w, m, v, gradient, float rate, float v_correction):
     """One step; returns the new w, m and v."""
     moved = [np.array(part, dtype=np.float32) for part in (w, m, v)]
     cdef float[::1] weights = moved[0]
     cdef float[::1] first = moved[1]
     cdef float[::1] second = moved[2]
     cdef const float[::1] slope = np.ascontiguousarray(gradient, dtype=np.float32)
-    kernels().move_weights(&weights[0], &first[0], &second[0], &slope[0], len(w), rate, lift)
+    kernels().adam_step(&weights[0], &first[0], &second[0], &slope[0], len(w), rate, v_correction)
     return moved
 
 
@@ -111,7 +111,7 @@ cdef class StumpProbe:
         Integers: classes 0, 1, ... of each output. Floats: numbers.
     weight : ndarray of shape (n,)
     nu : float
-    together : bool, default=False
+    shared_moment : bool, default=False
         Whether the weights have one second moment.
     """
 
@@ -122,7 +122,7 @@ cdef class StumpProbe:
     cdef object _kept
     cdef idx_t _n_columns
 
-    def __init__(self, X, y, weight, nu, *, bint together=False):
+    def __init__(self, X, y, weight, nu, *, bint shared_moment=False):
         x = pad_rows(X)
         self._n_columns = np.shape(X)[1]
         cdef const float[:, ::1] rows = x
@@ -130,7 +130,7 @@ cdef class StumpProbe:
         cdef const float[::1] weights = w
         self._workspace = Workspace()
         self._stump.is_class = np.asarray(y).dtype.kind == "i"
-        self._stump.together = together
+        self._stump.shared_moment = shared_moment
         self._stump.n_outputs = y.shape[1]
         sizes = y.max(axis=0) + 1 if self._stump.is_class else np.ones(y.shape[1])
         starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.intp)
@@ -163,7 +163,7 @@ cdef class StumpProbe:
         for k in range(self._n_columns):
             self._stump.w[k] = w[k]
         self._stump.bias = bias
-        stumps.fit_leaves(&self._stump, &self._batch, 0.5, self._counts)
+        stumps.fit_stump_leaves(&self._stump, &self._batch, 0.5, self._counts)
 
     def stretch(self, float factor):
         """Multiply the plane, not the leaves."""
@@ -173,7 +173,7 @@ cdef class StumpProbe:
         self._stump.bias *= factor
 
     def shorten(self, float least):
-        """Shorten the plane until rows pull at it."""
+        """Shorten the plane until rows are active."""
         stumps.shorten_stump(&self._stump, &self._batch, least)
 
     @property
@@ -190,10 +190,10 @@ cdef class StumpProbe:
         cdef StumpLoss sums
         sums.weight = sums.surrogate = sums.loss = 0.0
         n_active = stumps.judge_batch(&self._stump, &self._batch, &sums)
-        pull = np.zeros(self._batch.n)
+        factor = np.zeros(self._batch.n)
         for k in range(n_active):
-            pull[self._stump.at[k]] = self._stump.factor[k]
-        return sums.surrogate / sums.weight, sums.loss / sums.weight, pull
+            factor[self._stump.at[k]] = self._stump.factor[k]
+        return sums.surrogate / sums.weight, sums.loss / sums.weight, factor
 
     def move(self, float rate, float leaf_rate):
         """One step."""
@@ -231,7 +231,8 @@ def descend(Dataset dataset, bound, weight, *, idx_t column, double threshold,
     cdef FitView fit = lend_fit(&dataset.view, &targets.view, NULL, &stop, 1)
     cdef idx_t p, k
     seed_state(&rng, seed, 0)
-    node.bind(&dataset.view, &targets.view, measure_units(&fit), workspace, max_batch, &policy)
+    node.bind(&dataset.view, &targets.view, measure_column_scales(&fit), workspace, max_batch,
+              &policy)
     stumps.take_stump(&stump, workspace, node.max_stride, node.max_slots, max_batch)
     descent.bind(&policy, workspace, node.max_stride, node.max_slots)
     descent.trace = &trace[0]
@@ -283,8 +284,8 @@ def find_nu(Dataset dataset, bound):
     cdef volatile int stop = 0
     cdef FitView fit = lend_fit(&dataset.view, &targets.view, NULL, &stop, 1)
     seed_state(&rng, 0, 0)
-    node.bind(&dataset.view, &targets.view, measure_units(&fit), workspace, dataset.n_samples,
-              &policy)
+    node.bind(&dataset.view, &targets.view, measure_column_scales(&fit), workspace,
+              dataset.n_samples, &policy)
     task.rows = &rows[0]
     task.n = rows.shape[0]
     task.weight = &weights[0]

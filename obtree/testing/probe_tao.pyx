@@ -1,10 +1,10 @@
-"""Doors to the parts of alternating optimisation."""
+"""Wrappers of the parts of alternating optimisation."""
 
 import numpy as np
 
 from obtree.core.types cimport idx_t, node_t
 from obtree.optim.base cimport Problem
-from obtree.optim.tao cimport Alternation, Units, Worker
+from obtree.optim.tao cimport Scaler, TAOState, ThreadScratch
 
 cdef int NEVER = 0
 
@@ -30,14 +30,14 @@ def reduce_problem(Problem problem, tree, node_t node, bint linear=False):
     objective : float
         Of the start.
     """
-    cdef Alternation state = Alternation(problem, Units(problem, False), tree, linear, 0.0, 1.0,
-                                         0, 1)
-    cdef Worker worker = state._workers[0]
+    cdef TAOState state = TAOState(problem, Scaler(problem, False), tree, linear, 0.0, 1.0,
+                                   0, 1)
+    cdef ThreadScratch thread = state._threads[0]
     cdef idx_t start, n, k
     state.enter(&NEVER)
     start = state.start[node]
     state.collect_labels()
-    n = state.reduce_node(node, worker.scratch)
+    n = state.reduce_node(node, thread.scratch)
     rows = np.array([state.care[start + k] for k in range(n)], dtype=np.int64)
     gain = np.array([state.gain[start + k] for k in range(n)])
     return rows, gain, state.measure()

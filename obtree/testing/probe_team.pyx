@@ -1,4 +1,4 @@
-"""Doors to teams of threads: what they do, and interruptions at a given item."""
+"""Wrappers of teams of threads: what they do, and interruptions at a given item."""
 
 import threading
 import time

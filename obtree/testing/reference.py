@@ -180,8 +180,8 @@ def compute_impurity(name, y, w, n_classes=None):
         if name in ("gini", "twoing"):
             per_output.append(1.0 - np.sum(value[k] ** 2))
         elif name in ("entropy", "log_loss"):
-            share = value[k][value[k] > 0]
-            per_output.append(-np.sum(share * np.log2(share)))
+            fraction = value[k][value[k] > 0]
+            per_output.append(-np.sum(fraction * np.log2(fraction)))
         elif name in ("max_minority", "sum_minority"):
             per_output.append(1.0 - value[k].max())
         elif name == "sum_of_variances":
@@ -201,7 +201,7 @@ def compute_impurity(name, y, w, n_classes=None):
 
 
 def compute_level(name, y, w, n_classes=None):
-    """What monotonic constraints compare: share of class 1, median or mean."""
+    """What monotonic constraints compare: fraction of class 1, median or mean."""
     value = compute_value(name, y, w, n_classes)
     if n_classes is not None:
         return value[0, 1] if max(n_classes) > 1 else 0.0
@@ -216,13 +216,13 @@ def rate_split(name, y, w, left, n_classes=None):
         means = [np.average(y[side], axis=0, weights=w[side]) for side in (left, right)]
         return weights[0] * weights[1] * np.sum(means[0] - means[1]) ** 2
     if name in ("twoing", "max_minority"):
-        shares = [compute_value(name, y[side], w[side], n_classes) for side in (left, right)]
+        fractions = [compute_value(name, y[side], w[side], n_classes) for side in (left, right)]
         if name == "twoing":
-            apart = np.abs(shares[0] - shares[1]).sum(axis=1)
+            apart = np.abs(fractions[0] - fractions[1]).sum(axis=1)
             return weights[0] * weights[1] / sum(weights) * np.sum(apart**2)
         minorities = [
-            weight * (1.0 - share.max(axis=1))
-            for weight, share in zip(weights, shares, strict=True)
+            weight * (1.0 - fraction.max(axis=1))
+            for weight, fraction in zip(weights, fractions, strict=True)
         ]
         return -np.sum(np.maximum(*minorities))
     if name == "poisson" and any(

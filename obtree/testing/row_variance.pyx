@@ -11,7 +11,7 @@ from libc.string cimport memset
 
 from obtree.core.memory cimport Workspace
 from obtree.core.sort cimport word_key, word_position
-from obtree.core.types cimport X_t, feature_t, idx_t, rounding_share, row_t, w_t
+from obtree.core.types cimport X_t, feature_t, idx_t, rounding_tolerance, row_t, w_t
 from obtree.criterion.base cimport Criterion, Cut, NodeStats, ScanLimits, is_allowed, keeps_order
 from obtree.data.dataset cimport DataView
 from obtree.data.fit cimport FitView
@@ -30,9 +30,9 @@ cdef class RowVariance(Criterion):
     cdef feature_t* _every            # (n_features) 0, 1, ...
     cdef X_t* _x                      # (n * n_features)
     cdef w_t* _w                      # (n)
-    cdef double* _pull                # (n * n_features) w (x - mean)
+    cdef double* _moment              # (n * n_features) w (x - mean)
     cdef double* _mean                # (n_features)
-    cdef double* _total               # (n_features) sums of _pull, zero but for rounding
+    cdef double* _total               # (n_features) sums of _moment, zero but for rounding
     cdef double* _left                # (n_features) the same of the rows left of a cut
 
     cdef object prepare(self, const FitView* fit):
@@ -47,7 +47,7 @@ cdef class RowVariance(Criterion):
             largest = 0.0
             for i in range(data.n_samples):
                 largest = max(largest, fabs(read_value(data, i, j)))
-            negligible += (rounding_share() * largest) ** 2
+            negligible += (rounding_tolerance() * largest) ** 2
         return negligible / data.n_features
 
     cdef int bind(self, const DataView* data, const TargetView* targets, Workspace workspace,
@@ -61,7 +61,7 @@ cdef class RowVariance(Criterion):
         self.negligible = self.prepared
         self._x = <X_t*>workspace.take(max_rows * p, sizeof(X_t))
         self._w = <w_t*>workspace.take(max_rows, sizeof(w_t))
-        self._pull = <double*>workspace.take(max_rows * p, sizeof(double))
+        self._moment = <double*>workspace.take(max_rows * p, sizeof(double))
         self._mean = <double*>workspace.take(p, sizeof(double))
         self._total = <double*>workspace.take(p, sizeof(double))
         self._left = <double*>workspace.take(p, sizeof(double))
@@ -87,7 +87,7 @@ cdef class RowVariance(Criterion):
         for p in range(n):
             for j in range(n_features):
                 d = <double>self._x[p * n_features + j] - self._mean[j]
-                self._pull[p * n_features + j] = self._w[p] * d
+                self._moment[p * n_features + j] = self._w[p] * d
                 self._total[j] += self._w[p] * d
                 impurity += self._w[p] * d * d
         self._margin = 1e-12 * impurity
@@ -106,15 +106,15 @@ cdef class RowVariance(Criterion):
                   Cut* best) except -1 nogil:
         """The cut after which the sides' means are farthest from the node's."""
         cdef idx_t i, j, n_features = self._n_features
-        cdef const double* pull
+        cdef const double* moment
         cdef w_t left = 0.0, right
         cdef double score, rest
         memset(self._left, 0, n_features * sizeof(double))
         for i in range(1, n):
-            pull = self._pull + word_position(words[i - 1]) * n_features
+            moment = self._moment + word_position(words[i - 1]) * n_features
             left += self._w[word_position(words[i - 1])]
             for j in range(n_features):
-                self._left[j] += pull[j]
+                self._left[j] += moment[j]
             right = self._weight - left
             if word_key(words[i - 1]) == word_key(words[i]):
                 continue

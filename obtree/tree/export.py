@@ -192,6 +192,6 @@ def _describe_leaf(tree, node, class_names, decimals):
         numbers = ", ".join(f"{v:.{decimals}f}" for v in value[:, 0])
         return f"value {numbers} ({count})"
     best = value.argmax(axis=1)
-    share = ", ".join(f"{value[k, c]:.{decimals}f}" for k, c in enumerate(best))
+    fraction = ", ".join(f"{value[k, c]:.{decimals}f}" for k, c in enumerate(best))
     names = ", ".join(str(class_names[c]) for c in best)
-    return f"class {names} ({count}, {share})"
+    return f"class {names} ({count}, {fraction})"

@@ -3,7 +3,7 @@
 A kind of leaf is a subclass of `LeafModel`, in Cython, that lists the arrays it keeps and predicts
 blocks of rows; ``leaf_models.pxd`` has the contract. Trees, their states and files, predictors and
 the text of a tree know nothing else of it. What fits such leaves stands elsewhere
-(``forest/leaves.pyx``, ``optim/leaves.pyx``), so that a model loads without it.
+(``forest/leaf_fitter.pyx``, ``optim/tao_leaves.pyx``), so that a model loads without it.
 """
 
 from dataclasses import dataclass

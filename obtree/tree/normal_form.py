@@ -27,7 +27,7 @@ COUNTS = {"n_features": MAX_COUNT, "n_classes": MAX_CLASSES}
 class NormalForm(OffsetModel):
     """A disjunctive normal tree that has been fitted.
 
-    Units are the soft decisions of the tree. Unit ``u`` passes a share of a row on to
+    Units are the soft decisions of the tree. Unit ``u`` passes a fraction of a row on to
     ``child_right[u]``, ::
 
         1 / (1 + exp(-(weight[u, :-1] @ z + weight[u, -1]))),  z = (x - mean) * scale
@@ -35,7 +35,7 @@ class NormalForm(OffsetModel):
     and the rest to ``child_left[u]``; a missing feature has ``z = 0``. A child is the number of
     a unit, -1 when nothing is there, or ``-2 - c`` for a leaf of class ``c``. Rows start at
     every entry of `root`, which are coded as children are: one tree of units for each class,
-    or one for all. With ``g`` the shares that arrive at the leaves of a class, the value of
+    or one for all. With ``g`` the fractions that arrive at the leaves of a class, the value of
     the class is ``1 - prod(1 - g)``. Branches that less than a thousandth of the row reaches
     are left out.
 

@@ -1,6 +1,6 @@
 # One row through a disjunctive normal form.
 #
-# A form is a set of binary trees of units. A unit sends the share `above` of a row, the
+# A form is a set of binary trees of units. A unit sends the fraction `above` of a row, the
 # logistic function of its score, to its right child and the rest to its left one. A child is
 # the number of another unit, NOWHERE, or a leaf of class c as LEAF_CODE - c. What arrives at a
 # leaf is the conjunction g of equation 5; the leaves of a class are joined by
@@ -36,20 +36,20 @@ cdef struct Tape:
     idx_t n                       # units that the row reached
     int32_t* unit
     int32_t* parent               # 2 * place of the parent + 1 on the right; -1 at a root
-    float* reach                  # share of the row that arrived
+    float* path_prob              # fraction of the row that arrived
     float* score
     float* below
     float* above
-    float* pull                   # (2 n): slope with respect to the logarithm of each side
+    float* log_slope              # (2 n): slope with respect to the logarithm of each side
     idx_t n_leaves                # leaves that the row reached
     int32_t* leaf_class
     int32_t* leaf_parent
-    float* leaf_reach
+    float* leaf_prob
     float* rest                   # (n_classes): product of 1 - g
 
 
 cdef int take_tape(Tape* tape, idx_t n_units, idx_t n_roots, idx_t n_classes,
                    Workspace workspace) except -1
 cdef void standardise_row(const X_t* x, const FormView* form, float* out) noexcept nogil
-cdef void walk_forwards(const FormView* form, const float* x, Tape* tape) noexcept nogil
+cdef void pass_forward(const FormView* form, const float* x, Tape* tape) noexcept nogil
 cdef double read_class(const FormView* form, const Tape* tape, idx_t k) noexcept nogil

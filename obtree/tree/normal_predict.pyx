@@ -1,7 +1,7 @@
 """Prediction with disjunctive normal forms.
 
 Seyedhosseini and Tasdizen (2015), equations 4 and 5. The units at the same distance from the
-roots of all classes are taken together. A branch that less than REACH_FLOOR of the row reaches
+roots of all classes are taken together. A branch that less than PROB_FLOOR of the row reaches
 is not followed, so that time goes with the leaves that matter and not with the size of the
 tree. Products stay in the range of float32 without logarithms: what reaches the leaves of a
 tree adds up to at most 1, and g is kept at most 1 - 1e-6.
@@ -33,8 +33,8 @@ COMBINE = ("average", "vote")
 # Nanoseconds, roughly, that a row takes in a form besides one for each weight.
 cdef double UNIT_WORK = 100.0
 
-cdef float REACH_FLOOR = 1e-3
-cdef float REACH_CEILING = 0.999999
+cdef float PROB_FLOOR = 1e-3
+cdef float PROB_CEILING = 0.999999
 cdef double CELL_LIMIT = 1e30
 
 
@@ -45,14 +45,14 @@ cdef int take_tape(Tape* tape, idx_t n_units, idx_t n_roots, idx_t n_classes,
     cdef idx_t n_leaves = 2 * n_units + n_roots + 1
     tape.unit = <int32_t*>workspace.take(n_units + 1, sizeof(int32_t))
     tape.parent = <int32_t*>workspace.take(n_units + 1, sizeof(int32_t))
-    tape.reach = <float*>workspace.take(n_units + 1, sizeof(float))
+    tape.path_prob = <float*>workspace.take(n_units + 1, sizeof(float))
     tape.score = <float*>workspace.take(n_units, sizeof(float))
     tape.below = <float*>workspace.take(n_units, sizeof(float))
     tape.above = <float*>workspace.take(n_units, sizeof(float))
-    tape.pull = <float*>workspace.take(2 * n_units, sizeof(float))
+    tape.log_slope = <float*>workspace.take(2 * n_units, sizeof(float))
     tape.leaf_class = <int32_t*>workspace.take(n_leaves, sizeof(int32_t))
     tape.leaf_parent = <int32_t*>workspace.take(n_leaves, sizeof(int32_t))
-    tape.leaf_reach = <float*>workspace.take(n_leaves, sizeof(float))
+    tape.leaf_prob = <float*>workspace.take(n_leaves, sizeof(float))
     tape.rest = <float*>workspace.take(n_classes, sizeof(float))
     return 0
 
@@ -70,26 +70,26 @@ cdef void standardise_row(const X_t* x, const FormView* form, float* out) noexce
         out[j] = 0.0
 
 
-cdef inline void arrive(int32_t code, float reach, int32_t parent, Tape* tape, idx_t* n_units,
+cdef inline void arrive(int32_t code, float path_prob, int32_t parent, Tape* tape, idx_t* n_units,
                         idx_t* n_leaves) noexcept nogil:
-    """Let a share of the row arrive at a unit or a leaf.
+    """Let a fraction of the row arrive at a unit or a leaf.
 
     Which of them, or neither, nobody can foresee: everything is written down, and what does
     not count is overwritten by the next.
     """
     cdef idx_t k = n_units[0], m = n_leaves[0]
-    cdef bint counts = reach >= REACH_FLOOR
+    cdef bint counts = path_prob >= PROB_FLOOR
     tape.unit[k] = code
     tape.parent[k] = parent
-    tape.reach[k] = reach
+    tape.path_prob[k] = path_prob
     tape.leaf_class[m] = LEAF_CODE - code
     tape.leaf_parent[m] = parent
-    tape.leaf_reach[m] = reach
+    tape.leaf_prob[m] = path_prob
     n_units[0] = k + (counts & (code >= 0))
     n_leaves[0] = m + (counts & (code <= LEAF_CODE))
 
 
-cdef void walk_forwards(const FormView* form, const float* x, Tape* tape) noexcept nogil:
+cdef void pass_forward(const FormView* form, const float* x, Tape* tape) noexcept nogil:
     """Send a standardised row down all trees of a form."""
     cdef idx_t start = 0, end, k, n = 0, n_leaves = 0
     cdef int32_t unit
@@ -97,15 +97,15 @@ cdef void walk_forwards(const FormView* form, const float* x, Tape* tape) noexce
         arrive(form.root[k], 1.0, -1, tape, &n, &n_leaves)
     while start < n:
         end = n
-        kernels().dot_units(form.weight, form.stride, tape.unit + start, end - start, x,
-                            tape.score + start)
-        kernels().soften_scores(tape.score + start, end - start, tape.below + start,
-                                tape.above + start)
+        kernels().dot_selected(form.weight, form.stride, tape.unit + start, end - start, x,
+                               tape.score + start)
+        kernels().apply_logistic(tape.score + start, end - start, tape.below + start,
+                                 tape.above + start)
         for k in range(start, end):
             unit = tape.unit[k]
-            arrive(form.left[unit], tape.reach[k] * tape.below[k], <int32_t>(2 * k), tape, &n,
+            arrive(form.left[unit], tape.path_prob[k] * tape.below[k], <int32_t>(2 * k), tape, &n,
                    &n_leaves)
-            arrive(form.right[unit], tape.reach[k] * tape.above[k], <int32_t>(2 * k + 1), tape,
+            arrive(form.right[unit], tape.path_prob[k] * tape.above[k], <int32_t>(2 * k + 1), tape,
                    &n, &n_leaves)
         start = end
     tape.n = n
@@ -113,8 +113,8 @@ cdef void walk_forwards(const FormView* form, const float* x, Tape* tape) noexce
     for k in range(form.n_classes):
         tape.rest[k] = 1.0
     for k in range(n_leaves):
-        tape.leaf_reach[k] = min(tape.leaf_reach[k], REACH_CEILING)
-        tape.rest[tape.leaf_class[k]] *= <float>1.0 - tape.leaf_reach[k]
+        tape.leaf_prob[k] = min(tape.leaf_prob[k], PROB_CEILING)
+        tape.rest[tape.leaf_class[k]] *= <float>1.0 - tape.leaf_prob[k]
 
 
 cdef double read_class(const FormView* form, const Tape* tape, idx_t k) noexcept nogil:
@@ -201,7 +201,7 @@ cdef class NormalPredictor:
         n_threads : int, default=1
             Threads to share the rows. The result does not depend on it.
         combine : {"average", "vote"}, default="average"
-            ``"average"``: mean of the class values. ``"vote"``: share of the forms in which
+            ``"average"``: mean of the class values. ``"vote"``: fraction of the forms in which
             the class has the largest value (the first of equals).
 
         Returns
@@ -217,7 +217,7 @@ cdef class NormalPredictor:
         if n_rows == 0:
             return np.asarray(out)[:, None]
         cdef Workspace workspace = Workspace()
-        cdef Job job
+        cdef FormContext shared
         cdef idx_t k, block_rows, n_blocks, n_workers
         cdef double row_work = 0.0
         for k in range(self._n_forms):
@@ -226,22 +226,22 @@ cdef class NormalPredictor:
         block_rows = max(min(BLOCK_BYTES // (4 * view.n_features), n_rows), 1)
         block_rows = min(block_rows, (n_rows + n_workers - 1) // n_workers)
         n_blocks = (n_rows + block_rows - 1) // block_rows
-        job.rows = &rows.view
-        job.views = view
-        job.n_forms = self._n_forms
-        job.vote = combine == "vote"
-        job.block_rows = block_rows
-        job.out = &out[0, 0]
-        job.scratch = <Scratch*>workspace.take(n_workers, sizeof(Scratch))
+        shared.rows = &rows.view
+        shared.views = view
+        shared.n_forms = self._n_forms
+        shared.vote = combine == "vote"
+        shared.block_rows = block_rows
+        shared.out = &out[0, 0]
+        shared.scratch = <Scratch*>workspace.take(n_workers, sizeof(Scratch))
         for k in range(n_workers):
-            take_tape(&job.scratch[k].tape, self._max_units, self._max_roots, view.n_classes,
+            take_tape(&shared.scratch[k].tape, self._max_units, self._max_roots, view.n_classes,
                       workspace)
-            job.scratch[k].x = <X_t*>workspace.take(block_rows * view.n_features, sizeof(X_t))
-            job.scratch[k].z = <float*>workspace.take(view.stride, sizeof(float))
-            prepare_block(job.rows, OBTREE_FLOAT_ROWS, block_rows * view.n_features,
-                          job.scratch[k].x)
+            shared.scratch[k].x = <X_t*>workspace.take(block_rows * view.n_features, sizeof(X_t))
+            shared.scratch[k].z = <float*>workspace.take(view.stride, sizeof(float))
+            prepare_block(shared.rows, OBTREE_FLOAT_ROWS, block_rows * view.n_features,
+                          shared.scratch[k].x)
         with nogil:
-            run_items(run_block, &job, n_blocks, n_workers, NULL)
+            run_items(run_block, &shared, n_blocks, n_workers, NULL)
         return np.asarray(out)[:, None]
 
 
@@ -251,7 +251,7 @@ cdef struct Scratch:
     float* z                      # (stride) one standardised row
 
 
-cdef struct Job:
+cdef struct FormContext:
     const RowView* rows
     const FormView* views
     idx_t n_forms
@@ -263,26 +263,26 @@ cdef struct Job:
 
 cdef void run_block(void* context, idx_t block, idx_t worker, void* team) noexcept nogil:
     """Send one block of rows through every form."""
-    cdef const Job* job = <const Job*>context
-    cdef Scratch* scratch = job.scratch + worker
+    cdef const FormContext* shared = <const FormContext*>context
+    cdef Scratch* scratch = shared.scratch + worker
     cdef const FormView* view
-    cdef idx_t n_features = job.views.n_features, n_classes = job.views.n_classes
-    cdef idx_t start = block * job.block_rows
-    cdef idx_t end = min(start + job.block_rows, job.rows.n_rows)
+    cdef idx_t n_features = shared.views.n_features, n_classes = shared.views.n_classes
+    cdef idx_t start = block * shared.block_rows
+    cdef idx_t end = min(start + shared.block_rows, shared.rows.n_rows)
     cdef idx_t r, t
-    cdef double* out = job.out + start * n_classes
-    load_block(job.rows, start, end, OBTREE_FLOAT_ROWS, scratch.x)
-    for t in range(job.n_forms):
+    cdef double* out = shared.out + start * n_classes
+    load_block(shared.rows, start, end, OBTREE_FLOAT_ROWS, scratch.x)
+    for t in range(shared.n_forms):
         if should_stop(team, worker):
             return
-        view = job.views + t
+        view = shared.views + t
         for r in range(end - start):
             standardise_row(scratch.x + r * n_features, view, scratch.z)
-            walk_forwards(view, scratch.z, &scratch.tape)
-            add_values(view, &scratch.tape, job.vote, out + r * n_classes)
+            pass_forward(view, scratch.z, &scratch.tape)
+            add_values(view, &scratch.tape, shared.vote, out + r * n_classes)
     for r in range(end - start):
         normalise(out + r * n_classes, n_classes)
-    clear_block(job.rows, start, end, OBTREE_FLOAT_ROWS, scratch.x)
+    clear_block(shared.rows, start, end, OBTREE_FLOAT_ROWS, scratch.x)
 
 
 cdef void add_values(const FormView* view, const Tape* tape, bint vote,

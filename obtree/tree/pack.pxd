@@ -22,7 +22,7 @@ cdef struct PackedView:
     const NarrowNode* narrow_nodes
     const WideNode* wide_nodes    # one feature a node
     const int64_t* start          # n_trees + 1: first slot of each tree; its root is slot 1
-    const int32_t* n_sure         # n_trees: steps to take before looking for leaves
+    const int32_t* n_unchecked    # n_trees: steps to take before looking for leaves
     const int32_t* node_id        # by slot: the node's number in the Tree
     const int64_t* vector_start   # n_trees + 1: first leaf vector of each tree
     # Forests with oblique nodes, see terms.py; NULL in others.

@@ -33,7 +33,7 @@ cdef enum:
     FLAG_BITS = 3                 # below the feature in NarrowNode.packed, see traverse.h
     MAX_NARROW_FEATURES = 8192    # sixteen rows of that many features fill half a megabyte
 
-# Steps are taken without looking until this share of the rows has arrived: looking costs
+# Steps are taken without looking until this fraction of the rows has arrived: looking costs
 # more than the steps that arrived rows waste (0.1 was 15 to 25 % slower than 0.6).
 SURE_QUANTILE = 0.6
 
@@ -127,7 +127,7 @@ def fits_narrow(tree, shift):
     )
 
 
-def count_sure_steps(tree, depth):
+def count_unchecked_steps(tree, depth):
     """Steps before the walk first looks for rows that have arrived, by training weights."""
     leaf = tree.children_left == -1
     reached = np.cumsum(np.bincount(depth[leaf], weights=tree.weighted_n_node_samples[leaf]))
@@ -182,23 +182,23 @@ cdef class PackedForest:
         lead = -buffer.ctypes.data % 64
         self._nodes = buffer[lead:]
         self._start = start
-        self._n_sure = np.zeros(len(trees), dtype=np.int32)
+        self._n_unchecked = np.zeros(len(trees), dtype=np.int32)
         self._node_id = np.zeros(int(start[len(trees)]), dtype=np.int32)
         self._vector_start = np.zeros(len(trees) + 1, dtype=np.int64)
         self.view.start = &self._start[0]
-        self.view.n_sure = &self._n_sure[0]
+        self.view.n_unchecked = &self._n_unchecked[0]
         self.view.node_id = &self._node_id[0]
         self.view.vector_start = &self._vector_start[0]
         cdef unsigned char[::1] nodes = self._nodes
         if self.view.has_oblique:
             self.view.plane_nodes = <const PlaneNode*>&nodes[0]
-            self._share_terms(trees)
+            self._join_terms(trees)
         elif self.view.narrow:
             self.view.narrow_nodes = <const NarrowNode*>&nodes[0]
         else:
             self.view.wide_nodes = <const WideNode*>&nodes[0]
 
-    def _share_terms(self, trees):
+    def _join_terms(self, trees):
         """The terms of all trees one after the other."""
         cdef const unsigned char[::1] table
         cdef const double[::1] long_weight
@@ -347,5 +347,5 @@ cdef class PackedForest:
 
         self._vector_start[t + 1] = self._vector_start[t] + n_vectors
         vectors.append(tree.value.reshape(n_nodes, -1)[np.asarray(stack[:n_vectors])])
-        self._n_sure[t] = count_sure_steps(tree, np.asarray(depth))
+        self._n_unchecked[t] = count_unchecked_steps(tree, np.asarray(depth))
         return 0

@@ -15,7 +15,7 @@ cdef class PackedForest:
     cdef readonly object vectors  # (n_vectors, n_values) float64: values of leaves not pure
     cdef object _nodes
     cdef int64_t[::1] _start
-    cdef int32_t[::1] _n_sure
+    cdef int32_t[::1] _n_unchecked
     cdef int32_t[::1] _node_id
     cdef int64_t[::1] _vector_start
     cdef object _terms            # arrays that the pointers of the view refer to

@@ -20,6 +20,7 @@ from obtree.core.team cimport choose_threads, run_items, should_stop
 from obtree.core.types cimport X_t, idx_t
 from obtree.data.offset import have_same_offset
 from obtree.linear.loss cimport find_probabilities
+from obtree.tree.early_exit cimport checks_now, drop_decided
 from obtree.tree.pack cimport PackedView
 from obtree.tree.path import trace_paths
 from obtree.tree.reduce cimport (
@@ -28,7 +29,6 @@ from obtree.tree.reduce cimport (
 from obtree.tree.rows cimport (
     LANES, RowView, Rows, clear_block, load_block, open_rows, prepare_block,
 )
-from obtree.tree.settle cimport drop_settled, looks_now
 from obtree.tree.walk cimport choose_block_rows, get_layout, walk_narrow, walk_planes
 
 cnp.import_array()
@@ -93,7 +93,7 @@ cdef class Predictor:
         n_threads : int, default=1
             Threads to share the rows. The result does not depend on it.
         combine : {"average", "vote", "product"}, default="average"
-            ``"average"``: mean over the trees. ``"vote"``: share of the trees whose leaf
+            ``"average"``: mean over the trees. ``"vote"``: fraction of the trees whose leaf
             has most of a class (the first of equals). ``"product"``: normalised product
             of the trees' probabilities, none of which counts as less than 1e-6.
 
@@ -172,8 +172,8 @@ cdef class Predictor:
         task.reduction = ADD_VALUES
         task.first_row = 0
         task.classes = NULL
-        task.pure_hit = 1.0
-        task.pure_miss = 0.0
+        task.pure_own = 1.0
+        task.pure_other = 0.0
         task.divisor = <double>forest.view.n_trees
         task.n_outputs = forest.n_outputs
         task.n_classes = forest.max_n_classes
@@ -186,8 +186,8 @@ cdef class Predictor:
             if self._logarithms is None:
                 self._logarithms = np.log(np.maximum(forest.vectors, PROBABILITY_FLOOR))
             vectors = self._logarithms
-            task.pure_hit = 0.0
-            task.pure_miss = np.log(PROBABILITY_FLOOR)
+            task.pure_own = 0.0
+            task.pure_other = np.log(PROBABILITY_FLOOR)
             task.divisor = 1.0
             task.floor = PROBABILITY_FLOOR
         elif combine == "vote":
@@ -249,22 +249,22 @@ cdef class Predictor:
                 &rows.view, get_layout(view), x_size,
                 base + k * (x_size + lists_size + scores_size + sums_size),
             )
-        cdef Job job
-        job.view = view
-        job.rows = &rows.view
-        job.task = task
-        job.base = base
-        job.x_size = x_size
-        job.lists_size = lists_size
-        job.scores_size = scores_size
-        job.worker_size = x_size + lists_size + scores_size + sums_size
-        job.block_rows = block_rows
+        cdef PredictContext shared
+        shared.view = view
+        shared.rows = &rows.view
+        shared.task = task
+        shared.base = base
+        shared.x_size = x_size
+        shared.lists_size = lists_size
+        shared.scores_size = scores_size
+        shared.worker_size = x_size + lists_size + scores_size + sums_size
+        shared.block_rows = block_rows
         with nogil:
-            run_items(run_block, &job, n_blocks, n_workers, NULL)
+            run_items(run_block, &shared, n_blocks, n_workers, NULL)
         return 0
 
 
-cdef struct Job:
+cdef struct PredictContext:
     const PackedView* view
     const RowView* rows
     const Task* task
@@ -295,28 +295,28 @@ cdef double estimate_work(tree):
 
 cdef void run_block(void* context, idx_t block, idx_t worker, void* team) noexcept nogil:
     """Route one block of rows through every tree."""
-    cdef const Job* job = <const Job*>context
-    cdef const PackedView* view = job.view
-    cdef const RowView* rows = job.rows
-    cdef Task task = job.task[0]
-    cdef idx_t start = block * job.block_rows
-    cdef idx_t end = min(start + job.block_rows, rows.n_rows)
+    cdef const PredictContext* shared = <const PredictContext*>context
+    cdef const PackedView* view = shared.view
+    cdef const RowView* rows = shared.rows
+    cdef Task task = shared.task[0]
+    cdef idx_t start = block * shared.block_rows
+    cdef idx_t end = min(start + shared.block_rows, rows.n_rows)
     cdef idx_t n = end - start
     cdef idx_t t
     cdef bint missing
     cdef int32_t layout = get_layout(view)
-    cdef uint32_t* x = job.base + worker * job.worker_size
-    cdef uint32_t* found = x + job.x_size
-    cdef uint32_t* number = found + job.block_rows
-    cdef uint32_t* lists = number + job.block_rows
+    cdef uint32_t* x = shared.base + worker * shared.worker_size
+    cdef uint32_t* found = x + shared.x_size
+    cdef uint32_t* number = found + shared.block_rows
+    cdef uint32_t* lists = number + shared.block_rows
     # Rows of a sparse matrix are wiped out from where they were written.
-    cdef bint settles = task.classes != NULL and task.spread < INFINITY and rows.data != NULL
+    cdef bint exits_early = task.classes != NULL and task.spread < INFINITY and rows.data != NULL
     if task.classes != NULL:
-        task.out = <double*>(x + job.x_size + job.lists_size + job.scores_size)
+        task.out = <double*>(x + shared.x_size + shared.lists_size + shared.scores_size)
         task.first_row = start
         memset(task.out, 0, n * view.n_values * sizeof(double))
     if view.narrow and n <= FEW_ROWS and rows.data != NULL:
-        route_few_rows(job, &task, start, end, x)
+        route_few_rows(shared, &task, start, end, x)
         return
     missing = load_block(rows, start, end, layout, x)
     for t in range(n):
@@ -331,27 +331,27 @@ cdef void run_block(void* context, idx_t block, idx_t worker, void* team) noexce
         else:
             kernels().traverse_wide(
                 view.wide_nodes + view.start[t], <const X_t*>x, n, view.n_features,
-                view.n_sure[t], found, lists,
+                view.n_unchecked[t], found, lists,
             )
         if view.models != NULL and view.models[t] != NULL and task.reduction != NAME_LEAVES:
             reduce_models(view, &task, t, <const X_t*>x, start, n, found,
-                          <double*>(x + job.x_size + job.lists_size))
+                          <double*>(x + shared.x_size + shared.lists_size))
         else:
             reduce_tree(view, &task, t, start, n, found)
-        if settles and looks_now(view, t + 1):
-            n = drop_settled(view, &task, n, t + 1, layout, x, number)
+        if exits_early and checks_now(view, t + 1):
+            n = drop_decided(view, &task, n, t + 1, layout, x, number)
     clear_block(rows, start, end, layout, x)
     finish_rows(view, &task, start, n, number)
 
 
-cdef void route_few_rows(const Job* job, const Task* task, idx_t start, idx_t end,
+cdef void route_few_rows(const PredictContext* shared, const Task* task, idx_t start, idx_t end,
                          uint32_t* x) noexcept nogil:
     """Route rows one by one, several trees in flight."""
-    cdef const PackedView* view = job.view
+    cdef const PackedView* view = shared.view
     cdef uint32_t found[STACK_TREES]
     cdef idx_t row, t, k, n
     for row in range(start, end):
-        load_block(job.rows, row, row + 1, OBTREE_KEY_ROWS, x)
+        load_block(shared.rows, row, row + 1, OBTREE_KEY_ROWS, x)
         t = 0
         while t < view.n_trees:
             n = min(view.n_trees - t, <idx_t>STACK_TREES)

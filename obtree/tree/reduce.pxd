@@ -20,8 +20,8 @@ cdef enum:
 
 cdef struct Task:
     Reduction reduction
-    double pure_hit               # what a pure leaf adds to its class
-    double pure_miss              # ... and to the others
+    double pure_own               # what a pure leaf adds to its class
+    double pure_other             # ... and to the others
     double divisor
     const double* vectors         # (n_vectors, n_values): values of the other leaves
     const int32_t* votes          # (n_vectors, n_outputs): their classes, when voting
@@ -34,7 +34,8 @@ cdef struct Task:
     # `out` is scratch for one block.
     int64_t* classes
     int64_t* leaves               # (n_rows, n_trees)
-    # How far one tree can move two classes apart, and what sums may be wrong by: see settle.pxd.
+    # How far one tree can move two classes apart, and what sums may be wrong by: see
+    # early_exit.pxd.
     # Infinite when every row has to go through every tree.
     double spread
     double slack
@@ -70,11 +71,11 @@ cdef inline void reduce_tree(const PackedView* view, const Task* task, idx_t t, 
             for k in range(n_values):
                 out[k] += vectors[number * n_values + k]
         else:
-            if task.pure_miss != 0.0:
+            if task.pure_other != 0.0:
                 for k in range(n_values):
                     if k != number:
-                        out[k] += task.pure_miss
-            out[number] += task.pure_hit
+                        out[k] += task.pure_other
+            out[number] += task.pure_own
         out += n_values
 
 

@@ -95,7 +95,7 @@ class Tree(OffsetModel):
         Lower end of a node's interval, minus infinity for none. None when no node has one.
     term_share : float32 (n_terms,) or None
         What part of its node's split each term accounts for, used for importances: the size of
-        its weight times the spread of its values in the node, as a share of the node's total.
+        its weight times the spread of its values in the node, as a fraction of the node's total.
         None when every node has one term.
     leaf_ptr : int64 (n_nodes + 1,) or None
         Where the terms of linear leaves begin. None, as the next three, when all leaves are

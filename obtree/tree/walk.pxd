@@ -14,7 +14,7 @@ cdef enum:
     BLOCK_BYTES = 1 << 19
     MAX_BLOCK_ROWS = 16384
     WALK_BYTES = 1 << 16          # rows that one walk takes through a tree together
-    SHARES = 4                    # blocks for each thread: one that is late leaves them to others
+    BLOCKS_PER_THREAD = 4         # blocks for each thread: one that is late leaves them to others
 
 
 cdef inline idx_t choose_block_rows(const PackedView* view, idx_t n_rows, idx_t n_threads,
@@ -33,7 +33,7 @@ cdef inline idx_t choose_block_rows(const PackedView* view, idx_t n_rows, idx_t 
     cdef idx_t least = LANES if view.narrow else 1
     if n_threads > 1:
         # Smaller ones, as long as each is worth the while.
-        n_blocks = max(n_blocks, min(SHARES * n_threads,
+        n_blocks = max(n_blocks, min(BLOCKS_PER_THREAD * n_threads,
                                      <idx_t>(8.0 * row_work * n_rows / THREAD_WORK)))
     n_blocks = (n_blocks + n_threads - 1) // n_threads * n_threads
     return ((n_rows + n_blocks - 1) // n_blocks + least - 1) // least * least
@@ -54,7 +54,7 @@ cdef inline void walk_narrow(const PackedView* view, idx_t t, const uint32_t* x,
     while start < n:
         kernels().traverse_narrow(
             view.narrow_nodes + view.start[t], x + start * view.n_features,
-            min(most, n - start), view.n_features, view.shift, view.mask, view.n_sure[t],
+            min(most, n - start), view.n_features, view.shift, view.mask, view.n_unchecked[t],
             missing, found + start, lists,
         )
         start += most

@@ -41,7 +41,9 @@ def test_one_version(interface):
 def test_what_is_read(interface):
     base = interface["modules"]["obtree/splitter/base.pxd"]
     assert base["cdef struct NodeTask"][:3] == ["const row_t* rows", "idx_t n", "idx_t depth"]
-    methods = [part for part in base["cdef class Splitter"] if "(" in part]
+    head, *parts = base["cdef class Splitter"]
+    assert head == "cdef class Splitter(Parametrised)"
+    methods = [part for part in parts if "(" in part]
     assert [part.split("(")[0] for part in methods] == [
         "cdef object prepare",
         "cdef int bind",

@@ -21,8 +21,8 @@ def draw(n, m):
 def test_bytes_and_floats_give_the_same_bits(n, m):
     rng, X, rows = draw(n, m)
     w = rng.normal(size=m).astype(np.float32)
-    found = probe_bytes.guess(X, rows, w)
-    np.testing.assert_array_equal(found, probe_bytes.guess(X.astype(np.float32), rows, w))
+    found = probe_bytes.approximate(X, rows, w)
+    np.testing.assert_array_equal(found, probe_bytes.approximate(X.astype(np.float32), rows, w))
     exact = X[rows].astype(np.float64) @ w.astype(np.float64)
     size = np.abs(w).sum() * 255.0
     np.testing.assert_allclose(found, exact, rtol=0, atol=1e-5 * size)

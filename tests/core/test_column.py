@@ -48,11 +48,11 @@ def test_gather_from_rows_of_bytes(width, offset, n):
 @pytest.mark.parametrize(
     ("dtype", "stride"), [*((dtype, 0) for dtype in WIDTHS), (np.uint8, 7), (np.uint16, 7)]
 )
-@pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
-def test_gather_above_leaves_out_rank_zero(dtype, n, stride, share):
+@pytest.mark.parametrize("fraction", [0.0, 0.3, 1.0])
+def test_gather_above_leaves_out_rank_zero(dtype, n, stride, fraction):
     rng = np.random.default_rng(n)
     column, rows = draw_column(dtype, rng), draw_rows(rng, n)
-    column[rng.random(len(column)) >= share] = 0
+    column[rng.random(len(column)) >= fraction] = 0
     width = np.dtype(dtype).itemsize
     table = np.zeros((len(column), max(stride, width)), dtype=np.uint8)
     table[:, :width] = column.view(np.uint8).reshape(-1, width)
@@ -66,11 +66,11 @@ def test_gather_above_leaves_out_rank_zero(dtype, n, stride, share):
 
 @pytest.mark.parametrize("n", SIZES)
 @pytest.mark.parametrize("dtype", WIDTHS)
-@pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 1.0])
-def test_split_keeps_the_order_on_both_sides(dtype, n, share):
+@pytest.mark.parametrize("fraction", [0.0, 0.1, 0.5, 1.0])
+def test_split_keeps_the_order_on_both_sides(dtype, n, fraction):
     rng = np.random.default_rng(n)
     column, rows = draw_column(dtype, rng), draw_rows(rng, n)
-    cut = int(np.quantile(column[rows], share, method="nearest"))
+    cut = int(np.quantile(column[rows], fraction, method="nearest"))
     result, n_left = split_rows(column, cut, rows)
     left = column[rows] <= cut
     assert n_left == left.sum()

@@ -83,9 +83,9 @@ def test_centring(n, m):
     origin, mean, scale = rng.normal(size=(3, 5)).astype(np.float32)
     column = rng.integers(0, X.shape[1], 5)
     expected = ((row[column] - origin) - mean) * scale
-    result = probe_stump.centre_row(row, column, origin, mean, scale)
+    result = probe_stump.standardise_row(row, column, origin, mean, scale)
     np.testing.assert_array_equal(result, expected)
-    result = probe_stump.centre_row(row, None, origin, mean, scale)
+    result = probe_stump.standardise_row(row, None, origin, mean, scale)
     np.testing.assert_array_equal(result, ((row[:5] - origin) - mean) * scale)
 
 
@@ -94,7 +94,7 @@ def test_steps_are_those_of_adam(n):
     rng = np.random.default_rng(n)
     w, m, gradient = rng.normal(size=(3, n)).astype(np.float32)
     v = rng.random(n).astype(np.float32)
-    moved = probe_stump.move_weights(w, m, v, gradient, 0.5, 1.7)
+    moved = probe_stump.adam_step(w, m, v, gradient, 0.5, 1.7)
     m = 0.9 * m + 0.1 * gradient
     v = 0.99 * v + 0.01 * gradient**2
     w = w - 0.5 * m / (np.sqrt(v * 1.7) + 1e-6)

@@ -68,12 +68,12 @@ def test_best_of_all_planes(name, seed, n, n_outputs, whole, rough):
     seed=st.integers(0, 2**32 - 1),
     n=st.integers(2, 30),
     min_samples_leaf=st.integers(1, 8),
-    min_share=st.sampled_from([0.0, 0.1, 0.35]),
+    min_fraction=st.sampled_from([0.0, 0.1, 0.35]),
 )
-def test_leaf_limits(name, seed, n, min_samples_leaf, min_share):
+def test_leaf_limits(name, seed, n, min_samples_leaf, min_fraction):
     line = Line(name, seed, n)
     total = line.weight[line.rows].sum()
-    line.check(min_samples_leaf=min_samples_leaf, min_weight_leaf=min_share * total + 1e-7)
+    line.check(min_samples_leaf=min_samples_leaf, min_weight_leaf=min_fraction * total + 1e-7)
 
 
 @pytest.mark.parametrize("n_classes", [1, 2, 9, 26])

@@ -101,8 +101,8 @@ def test_few_of_many_classes(name, n_present):
         case.args = case.y[case.rows], *case.args[1:]
         case.criterion = bind_criterion(name, case.y, case.n_classes)
         case.node = NodeProbe(case.criterion, case.rows, case.weight)
-        share = np.bincount(case.args[0][:, 0], case.args[1], 26) / case.args[1].sum()
-        np.testing.assert_array_equal(case.node.value, share)
+        fraction = np.bincount(case.args[0][:, 0], case.args[1], 26) / case.args[1].sum()
+        np.testing.assert_array_equal(case.node.value, fraction)
         # The second call has the rows counted in another way, which must not disturb a third.
         for limits in ({}, {"min_samples_leaf": 4}, {}):
             case.check(**limits)
@@ -114,14 +114,14 @@ def test_few_of_many_classes(name, n_present):
     n=st.integers(2, 30),
     n_outputs=st.integers(1, 2),
     min_samples_leaf=st.integers(1, 10),
-    min_share=st.sampled_from([0.0, 0.1, 0.35]),
+    min_fraction=st.sampled_from([0.0, 0.1, 0.35]),
     few=st.booleans(),
 )
-def test_leaf_limits(name, seed, n, n_outputs, min_samples_leaf, min_share, few):
+def test_leaf_limits(name, seed, n, n_outputs, min_samples_leaf, min_fraction, few):
     case = Case(name, seed, n, n_outputs, n_codes=5 if few else None)
     # Between two sums of weights, not on one, where rounding decides.
     case.check(
-        min_samples_leaf=min_samples_leaf, min_weight_leaf=min_share * case.node.weight + 1e-7
+        min_samples_leaf=min_samples_leaf, min_weight_leaf=min_fraction * case.node.weight + 1e-7
     )
 
 

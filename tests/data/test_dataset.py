@@ -90,7 +90,7 @@ def test_the_dataset_keeps_what_it_points_to():
 
 
 def test_columns_that_need_several_chunks():
-    # So many rows that only a few columns are lifted out of X at a time.
+    # So many rows that only a few columns are copied out of X at a time.
     rng = np.random.default_rng(0)
     X = rng.integers(0, 50, (300000, 7)).astype(np.uint8)
     dataset = Dataset(X, n_threads=2)

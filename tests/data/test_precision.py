@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from obtree.data.offset import shift_features
-from obtree.data.precision import Loss, can_lose, find_losses, find_offset
+from obtree.data.precision import PrecisionLoss, find_offset, find_precision_losses, may_round
 
 RNG = np.random.default_rng(0)
 STEPS = RNG.permutation(4000)
@@ -77,7 +77,7 @@ def test_columns_that_are_shifted(name):
 @pytest.mark.parametrize("name", HARMLESS)
 def test_columns_that_stay(name):
     assert find_offset(HARMLESS[name][:, None]) == (None, [])
-    assert find_losses(HARMLESS[name][:, None]) == []
+    assert find_precision_losses(HARMLESS[name][:, None]) == []
 
 
 @pytest.mark.parametrize("name", LOST)
@@ -85,8 +85,8 @@ def test_columns_that_lose(name):
     column = LOST[name]
     offset, losses = find_offset(column[:, None])
     assert offset is None
-    assert losses == [Loss(0, len(np.unique(column)), count_left(column, None))]
-    assert find_losses(column[:, None]) == losses
+    assert losses == [PrecisionLoss(0, len(np.unique(column)), count_left(column, None))]
+    assert find_precision_losses(column[:, None]) == losses
 
 
 def test_columns_that_lose_after_the_shift():
@@ -95,10 +95,10 @@ def test_columns_that_lose_after_the_shift():
     offset, losses = find_offset(column[:, None])
     n_distinct = len(np.unique(column))
     n_left = count_left(column, offset)
-    assert losses == [Loss(0, n_distinct, n_left)]
+    assert losses == [PrecisionLoss(0, n_distinct, n_left)]
     assert n_distinct - n_left < 0.1 * (n_distinct - count_left(column, None))
-    assert find_losses(column[:, None], offset) == losses
-    assert find_losses(column[:, None])[0].n_left == count_left(column, None)
+    assert find_precision_losses(column[:, None], offset) == losses
+    assert find_precision_losses(column[:, None])[0].n_left == count_left(column, None)
 
 
 def test_few_merges_of_numbers_beyond_2_53_are_not_told():
@@ -172,7 +172,7 @@ def test_losses_are_counted_as_they_are(data):
         n = len(np.unique(X[:, j]))
         left = count_left(X[:, j], None if offset is None else offset[j : j + 1])
         if left < n:
-            expected.append(Loss(j, n, left))
+            expected.append(PrecisionLoss(j, n, left))
     assert losses == expected
 
 
@@ -184,18 +184,18 @@ def test_sparse_matrices(kind):
     X[:, 2] = RNG.random(4000)
     X[:, 3] = np.where(STEPS < 4, 2460000.5 + STEPS / 86400, 0.0)
     X[:, 4] = np.where(STEPS < 100, np.nan, STEPS)
-    losses = find_losses(kind(X))
+    losses = find_precision_losses(kind(X))
     assert losses == [
-        Loss(j, len(np.unique(X[X[:, j] != 0, j])), count_left(X[X[:, j] != 0, j], None))
+        PrecisionLoss(j, len(np.unique(X[X[:, j] != 0, j])), count_left(X[X[:, j] != 0, j], None))
         for j in (0, 1, 3)
     ]
-    assert find_losses(kind((4, 3))) == []
-    assert find_losses(kind(X.astype(np.float32))) == []
-    whole = find_losses(kind(np.nan_to_num(X[:, :2]).astype(np.int64)))
+    assert find_precision_losses(kind((4, 3))) == []
+    assert find_precision_losses(kind(X.astype(np.float32))) == []
+    whole = find_precision_losses(kind(np.nan_to_num(X[:, :2]).astype(np.int64)))
     assert [loss.column for loss in whole] == [0, 1]
 
 
 def test_types_that_lose():
     lossy = [np.float64, np.longdouble, np.int32, np.uint32, np.int64, np.uint64]
     kept = [np.float32, np.float16, np.int8, np.uint8, np.int16, np.uint16, np.bool_]
-    assert [dtype for dtype in lossy + kept if can_lose(np.dtype(dtype))] == lossy
+    assert [dtype for dtype in lossy + kept if may_round(np.dtype(dtype))] == lossy

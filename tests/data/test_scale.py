@@ -14,7 +14,7 @@ from obtree.testing.probe_scores import measure_scales
 
 
 def measure_distance(X, weight):
-    """Relative entropy of shares of the variance, in units of spans and as they are."""
+    """Relative entropy of fractions of the variance, in units of spans and as they are."""
     span = np.ones(X.shape[1])
     variance = np.zeros(X.shape[1])
     for j, column in enumerate(X.T):
@@ -26,9 +26,9 @@ def measure_distance(X, weight):
         mean = np.average(column[known].astype(float), weights=weight[known])
         variance[j] = np.average((column[known] - mean) ** 2, weights=weight[known])
     united = variance / span**2
-    share, plain = united / united.sum(), variance / variance.sum()
-    here = share > 0
-    return np.sum(share[here] * np.log(share[here] / plain[here]))
+    fraction, plain = united / united.sum(), variance / variance.sum()
+    here = fraction > 0
+    return np.sum(fraction[here] * np.log(fraction[here] / plain[here]))
 
 
 @given(seed=st.integers(0, 2**32 - 1), spread=st.floats(0, 4), missing=st.booleans())

@@ -137,7 +137,7 @@ def test_features_without_memory_are_refused_before_any_is_taken(model, rows, mo
 def test_models_need_memory_too(model, rows, monkeypatch):
     X, y = rows
     # Enough for the rows alone.
-    monkeypatch.setattr(dense, "find_available_memory", lambda: 4 * 300 * 8 / dense.USABLE_SHARE)
+    monkeypatch.setattr(dense, "find_available_memory", lambda: 4 * 300 * 8 / dense.USABLE_FRACTION)
     grown = []
     start = type(model)._start_trees
     monkeypatch.setattr(

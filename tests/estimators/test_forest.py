@@ -294,8 +294,8 @@ def test_bootstraps_share_the_expected_rows(classes):
     X, y = classes
     forest = ObliqueForestClassifier(20, random_state=0).fit(X, y)
     drawn = [bootstrap_counts(tree.random_state, 3000, 3000) > 0 for tree in forest.estimators_]
-    share = np.mean([(a & b).sum() / a.sum() for a, b in itertools.pairwise(drawn)])
-    assert share == pytest.approx(1 - np.exp(-1), abs=0.02)
+    fraction = np.mean([(a & b).sum() / a.sum() for a, b in itertools.pairwise(drawn)])
+    assert fraction == pytest.approx(1 - np.exp(-1), abs=0.02)
 
 
 def test_max_samples(classes):

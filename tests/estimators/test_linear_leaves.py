@@ -24,7 +24,7 @@ from obtree import (
 from obtree.builder.prune import prune_tree
 from obtree.data.scale import find_weight_unit
 from obtree.forest.grow import bootstrap_counts
-from obtree.forest.leaves import LinearFitter
+from obtree.forest.leaf_fitter import LinearFitter
 from obtree.linear.leaf_solver import fit_leaf
 from obtree.testing.growth import find_differences, hash_trees
 

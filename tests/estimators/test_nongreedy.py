@@ -218,8 +218,8 @@ def test_the_objective_is_the_log_loss_of_smoothed_leaves(digits):
     leaf = start.apply(X)
     counts = np.zeros((leaf.max() + 1, 10))
     np.add.at(counts, (leaf, y), weight)
-    share = (counts + 0.5) / (counts.sum(axis=1, keepdims=True) + 5.0)
-    expected = -np.average(np.log(share[leaf, y]), weights=weight)
+    probability = (counts + 0.5) / (counts.sum(axis=1, keepdims=True) + 5.0)
+    expected = -np.average(np.log(probability[leaf, y]), weights=weight)
     np.testing.assert_allclose(tree.objective_, [expected], rtol=1e-5)
 
 

@@ -20,7 +20,7 @@ from obtree.splitter import PythonSplitter
 MADE = []
 
 class Middle(PythonSplitter):
-    '''Cuts the first feature at a share of its range.'''
+    '''Cuts the first feature at a fraction of its range.'''
 
     def __init__(self, share=0.5):
         MADE.append(share)

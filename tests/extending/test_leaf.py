@@ -16,7 +16,7 @@ from obtree import (
 )
 from obtree.builder.prune import prune_tree, pruning_path
 from obtree.core.saved import SavedPart
-from obtree.forest.leaves import LinearFitter, register_fitter
+from obtree.forest.leaf_fitter import LinearFitter, register_fitter
 from obtree.tree import export_text
 from obtree.tree.leaf_models import register_leaf
 from obtree.tree.state import tree_from_state, tree_to_state

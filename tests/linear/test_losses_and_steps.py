@@ -21,17 +21,19 @@ def test_softmax(scores):
 @given(scores=SCORES)
 def test_log_loss_of_a_leaf(scores):
     p, level = probe_linalg.apply_softmax(scores)
-    exact, quick, share = probe_linalg.tabulate_log_loss(scores)
+    exact, quick, probability = probe_linalg.tabulate_log_loss(scores)
     np.testing.assert_allclose(exact, level - np.asarray(scores), rtol=1e-5, atol=1e-4)
     np.testing.assert_allclose(quick, level - np.asarray(scores), rtol=1e-5, atol=1e-4)
-    np.testing.assert_allclose(share, p, rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(probability, p, rtol=1e-4, atol=1e-6)
 
 
 @given(score=st.floats(-30, 30), positive=st.booleans())
 def test_logistic(score, positive):
-    share, loss = probe_linalg.apply_logistic(score, positive)
-    assert share == pytest.approx(1 / (1 + np.exp(-score)))
-    assert loss == pytest.approx(-np.log(share if positive else 1 / (1 + np.exp(score))), rel=1e-6)
+    probability, loss = probe_linalg.apply_logistic(score, positive)
+    assert probability == pytest.approx(1 / (1 + np.exp(-score)))
+    assert loss == pytest.approx(
+        -np.log(probability if positive else 1 / (1 + np.exp(score))), rel=1e-6
+    )
 
 
 @given(seed=st.integers(0, 2**32 - 1), l1=st.sampled_from([0.0, 0.5, 5.0, 1e6]))
@@ -72,7 +74,7 @@ def test_ball(seed, nu):
 )
 def test_pulls_sum_to_gradients(noted):
     X = np.random.default_rng(len(noted)).normal(size=(10, 8)).astype(np.float32)
-    found = probe_linalg.sum_pulls(X, noted, 6)
+    found = probe_linalg.sum_gradients(X, noted, 6)
     for plane in range(6):
         here = [(row, factor) for other, row, factor in noted if other == plane]
         if not here:

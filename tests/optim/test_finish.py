@@ -69,7 +69,7 @@ def test_dead_branches_are_dropped():
     nodes, origin = finish_tree(problem, moved)
     assert origin[0] == tree.children_left[0]
     assert nodes["n_node_samples"].min() > 0
-    kept, kept_origin = finish_tree(problem, moved, drop_dead=False)
+    kept, kept_origin = finish_tree(problem, moved, drop_unreached=False)
     assert len(kept_origin) == tree.node_count
     empty = kept["n_node_samples"] == 0
     assert empty.any()

@@ -61,8 +61,8 @@ class Setting:
         own = np.where(self.compute_scores(row) > 0, 1, -1)
         if full:
             return own, [np.array(code) for code in product([-1, 1], repeat=len(own))]
-        turned = [own * np.where(np.arange(len(own)) == k, -1, 1) for k in range(len(own))]
-        return own, [own, *turned]
+        flipped = [own * np.where(np.arange(len(own)) == k, -1, 1) for k in range(len(own))]
+        return own, [own, *flipped]
 
     def compute_bound(self, row, full, scale=1.0, assigned=None):
         """Equations 7, 13 and 14, term by term."""
@@ -86,20 +86,20 @@ small_settings = draw_settings(4)
 @given(setting=settings_drawn, full=st.booleans())
 def test_the_code_found_is_the_worst_of_all(setting, full):
     for row in range(6):
-        (home, loss), (leaf, bound), turned = setting.probe.infer(row, full)
+        (own_leaf, loss), (leaf, bound), flipped = setting.probe.infer(row, full)
         own, _ = setting.list_codes(row, full)
         losses = setting.compute_losses(row)
-        assert home == setting.follow(own)
-        assert loss == pytest.approx(losses[home], rel=1e-4, abs=1e-5)
+        assert own_leaf == setting.follow(own)
+        assert loss == pytest.approx(losses[own_leaf], rel=1e-4, abs=1e-5)
         expected = setting.compute_bound(row, full)
         assert bound == pytest.approx(expected, rel=1e-4, abs=1e-4)
         # The nodes it turns lead to its leaf, at the price that the bound has paid.
         code = own.copy()
-        code[turned] *= -1
+        code[flipped] *= -1
         assert setting.follow(code) == leaf
-        price = 2 * np.abs(setting.compute_scores(row)[turned]).sum()
+        price = 2 * np.abs(setting.compute_scores(row)[flipped]).sum()
         assert losses[leaf] - price == pytest.approx(expected, rel=1e-4, abs=1e-4)
-        assert len(turned) <= (len(own) if full else 1)
+        assert len(flipped) <= (len(own) if full else 1)
 
 
 @given(setting=settings_drawn)
@@ -179,6 +179,6 @@ def test_leaves_move_towards_their_rows():
     expected = before.astype(float)
     for leaf in range(2):
         of_leaf = np.array(leaf_of) == leaf
-        pull = setting.weight[of_leaf, None] * (before[leaf] - setting.y[of_leaf])
-        expected[leaf] -= 0.1 * 2 * pull.sum(axis=0) / 12
+        slope = setting.weight[of_leaf, None] * (before[leaf] - setting.y[of_leaf])
+        expected[leaf] -= 0.1 * 2 * slope.sum(axis=0) / 12
     np.testing.assert_allclose(setting.probe.leaves, expected, rtol=1e-4, atol=1e-5)

@@ -37,10 +37,10 @@ PUBLIC_PXD = [
     "obtree/data/project.pxd",
     "obtree/data/read.pxd",
     "obtree/data/scale.pxd",
-    "obtree/data/share.pxd",
     "obtree/data/targets.pxd",
+    "obtree/data/term_share.pxd",
     "obtree/forest/__init__.pxd",
-    "obtree/forest/leaves.pxd",
+    "obtree/forest/leaf_fitter.pxd",
     "obtree/optim/__init__.pxd",
     "obtree/optim/base.pxd",
     "obtree/splitter/__init__.pxd",
@@ -95,7 +95,7 @@ def test_every_source_is_installed(installed):
 
 
 def is_probe(name):
-    """Tell whether a file is a door to compiled functions."""
+    """Tell whether a file is a wrapper of compiled functions."""
     return name.startswith("obtree/testing/probe")
 
 

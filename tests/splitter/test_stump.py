@@ -22,7 +22,7 @@ def draw_stump(seed, kind, nu=100.0):
     else:
         y = rng.integers(0, rng.integers(2, 6), (n, 2 if kind == "two outputs" else 1))
     weight = rng.integers(1, 4, n).astype(float)
-    stump = StumpProbe(X, y, weight, nu, together=kind == "together")
+    stump = StumpProbe(X, y, weight, nu, shared_moment=kind == "together")
     stump.start(rng.normal(size=m) * 3, float(rng.normal()))
     return rng, X, y, weight, stump
 
@@ -46,21 +46,21 @@ def judge_slowly(X, y, weight, stump):
     bound = np.maximum(losses[0] - score, losses[1] + score) - np.abs(score)
     loss = np.where(score < 0, losses[0], losses[1])
     branch = losses[0] - score >= losses[1] + score
-    pull = weight * (np.where(branch, -1, 1) - np.where(score >= 0, 1, -1))
+    factor = weight * (np.where(branch, -1, 1) - np.where(score >= 0, 1, -1))
     clear = (np.abs(losses[0] - losses[1] - 2 * score) > 1e-4) & (np.abs(score) > 1e-4)
-    return np.average(bound, weights=weight), np.average(loss, weights=weight), pull, clear
+    return np.average(bound, weights=weight), np.average(loss, weights=weight), factor, clear
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @given(seed=SEEDS)
 def test_judgement_agrees_with_the_equations(kind, seed):
     _, X, y, weight, stump = draw_stump(seed, kind)
-    surrogate, loss, pull = stump.judge()
+    surrogate, loss, factor = stump.judge()
     expected = judge_slowly(X, y, weight, stump)
     np.testing.assert_allclose(surrogate, expected[0], rtol=1e-4, atol=1e-4)
     if expected[3].all():
         np.testing.assert_allclose(loss, expected[1], rtol=1e-4, atol=1e-4)
-    np.testing.assert_allclose(pull[expected[3]], expected[2][expected[3]])
+    np.testing.assert_allclose(factor[expected[3]], expected[2][expected[3]])
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -168,7 +168,7 @@ def load_rows(X, y, weight, seed=0):
 
 @pytest.mark.parametrize("m", [5, 150])
 def test_rows_are_centred_and_scaled(m):
-    """Columns of one unit keep a share of their spread, another one where there are many."""
+    """Columns of one unit keep a fraction of their spread, another one where there are many."""
     rng = np.random.default_rng(0)
     X, y, weight = draw_digits(rng, 400, m), rng.integers(0, 3, 400), rng.integers(1, 4, 400)
     expected = scale_slowly(X, weight)
@@ -247,10 +247,10 @@ def test_start_is_shortened_and_stays_the_same_plane(kind, seed):
     before, loss, _ = stump.judge()
     stump.shorten(0.01)
     shorter, shorter_bias = stump.plane
-    share = shorter @ w / (w @ w)
-    assert 0.01 - 1e-4 <= share <= 1.0 + 1e-4
-    np.testing.assert_allclose(shorter, share * w, rtol=1e-4, atol=1e-5)
-    np.testing.assert_allclose(shorter_bias, share * bias, rtol=1e-4, atol=1e-5)
+    shrink = shorter @ w / (w @ w)
+    assert 0.01 - 1e-4 <= shrink <= 1.0 + 1e-4
+    np.testing.assert_allclose(shorter, shrink * w, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(shorter_bias, shrink * bias, rtol=1e-4, atol=1e-5)
     surrogate, same, _ = stump.judge()
     # The plane is the same one, seen through a bound that is no tighter.
     assert same == pytest.approx(loss)

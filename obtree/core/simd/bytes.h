@@ -14,10 +14,10 @@ static inline void prefetch_bytes(const uint8_t *restrict x, ptrdiff_t n_columns
     }
 }
 
-/* Sums of whole rows in single precision, in the order of guess_rows. */
-static void guess_bytes(const uint8_t *restrict x, ptrdiff_t n_columns,
-                        const int32_t *restrict rows, ptrdiff_t n, const float *restrict w,
-                        double *restrict out)
+/* Sums of whole rows in single precision, in the order of approximate_rows. */
+static void approximate_bytes(const uint8_t *restrict x, ptrdiff_t n_columns,
+                              const int32_t *restrict rows, ptrdiff_t n, const float *restrict w,
+                              double *restrict out)
 {
     for (ptrdiff_t p = 0; p < n; ++p) {
         prefetch_bytes(x, n_columns, rows, n, p);

@@ -115,19 +115,19 @@ static ptrdiff_t gather_above(const void *codes, int32_t width, ptrdiff_t stride
 
 /* Both stores happen for every row and only one cursor moves, so that the loop has
  * no branch to mispredict. Invariant: rows[0:left] hold rows of [0:p) that go left,
- * spare[0:p-left] those that go right, both in their old order; left <= p, so the
+ * buffer[0:p-left] those that go right, both in their old order; left <= p, so the
  * store to rows never overtakes the read, of places either when they are the same. */
 #define OBTREE_SPLIT(RANK)                                                                       \
     for (ptrdiff_t p = 0; p < n; ++p) {                                                          \
         const int32_t row = rows[p];                                                             \
         const ptrdiff_t goes_left = RANK(places[p]) <= cut;                                      \
         rows[left] = row;                                                                        \
-        spare[p - left] = row;                                                                   \
+        buffer[p - left] = row;                                                                  \
         left += goes_left;                                                                       \
     }
 
 static ptrdiff_t split_rows(const void *codes, int32_t width, ptrdiff_t stride, uint32_t cut,
-                            const int32_t *places, int32_t *rows, ptrdiff_t n, int32_t *spare)
+                            const int32_t *places, int32_t *rows, ptrdiff_t n, int32_t *buffer)
 {
     ptrdiff_t left = 0;
     if (stride == 0 && width == 2) {
@@ -145,7 +145,7 @@ static ptrdiff_t split_rows(const void *codes, int32_t width, ptrdiff_t stride, 
     } else {
         OBTREE_SPLIT(OBTREE_RANK4)
     }
-    memcpy(rows + left, spare, (size_t)(n - left) * sizeof(int32_t));
+    memcpy(rows + left, buffer, (size_t)(n - left) * sizeof(int32_t));
     return left;
 }
 

@@ -144,14 +144,14 @@ typedef struct {
                                       uint32_t *low_key, uint32_t *high_key);
 
     /* words[p] = (codes[p] - low) << 32 | p, sorted ascending. `high` - `low` bounds the keys.
-     * `spare` holds n words of scratch. */
+     * `buffer` holds n words of scratch. */
     void (*sort_codes)(const uint32_t *codes, ptrdiff_t n, uint32_t low, uint32_t high,
-                       uint64_t *words, uint64_t *spare);
+                       uint64_t *words, uint64_t *buffer);
 
     /* Sort n words ascending, whose upper halves are at most `high`; those with equal
-     * upper halves must come in ascending order of their lower halves already. `spare`
+     * upper halves must come in ascending order of their lower halves already. `buffer`
      * holds n words of scratch. */
-    void (*sort_words)(uint64_t *words, ptrdiff_t n, uint32_t high, uint64_t *spare);
+    void (*sort_words)(uint64_t *words, ptrdiff_t n, uint32_t high, uint64_t *buffer);
 
     /* out[p] = projection of row rows[p] on the direction, in the order of the sum that
      * data/hyperplane.pxd defines. Strides count floats. */
@@ -186,11 +186,11 @@ typedef struct {
     void (*add_column)(double *score, const float *x, double step, ptrdiff_t n);
 
     /* Stable split of rows by rank: those with codes <= cut stay in front. Returns how many.
-     * The rank of row p stands at places[p], which may be the rows themselves. `spare`
+     * The rank of row p stands at places[p], which may be the rows themselves. `buffer`
      * holds n rows of scratch. */
     ptrdiff_t (*split_rows)(const void *codes, int32_t width, ptrdiff_t stride, uint32_t cut,
                             const int32_t *places, int32_t *rows, ptrdiff_t n,
-                            int32_t *spare);
+                            int32_t *buffer);
 
     /* Rows of ranks side by side: out[p * row_bytes + k] = codes[rows[p] * row_bytes + k] for
      * p < n and k < row_bytes, and in bits[k] all that are set in any of them. */
@@ -212,24 +212,24 @@ typedef struct {
 
     /* add_moments: with d = x[p * n_columns + k] - origin[k], for p < n and k < n_columns,
      * sum[k] += weight[p] * d and squares[k] += weight[p] * d * d.
-     * centre_row: out[k] = (x[column[k]] - origin[k] - mean[k]) * scale[k], k < n_columns;
+     * standardise_row: out[k] = (x[column[k]] - origin[k] - mean[k]) * scale[k], k < n_columns;
      * column NULL: x[k]. */
     void (*add_moments)(const float *x, ptrdiff_t n, ptrdiff_t n_columns, const float *origin,
                         const double *weight, double *sum, double *squares);
-    void (*centre_row)(const float *x, const int32_t *column, ptrdiff_t n_columns,
-                       const float *origin, const float *mean, const float *scale, float *out);
+    void (*standardise_row)(const float *x, const int32_t *column, ptrdiff_t n_columns,
+                            const float *origin, const float *mean, const float *scale, float *out);
 
     /* One step of Adam (Kingma and Ba, 2015): moments m and v forget at 0.9 and 0.99, and
-     * w[k] -= rate * m[k] / (sqrt(v[k] * lift) + 1e-6), for k < n. */
-    void (*move_weights)(float *w, float *m, float *v, const float *gradient, ptrdiff_t n,
-                         float rate, float lift);
+     * w[k] -= rate * m[k] / (sqrt(v[k] * v_correction) + 1e-6), for k < n. */
+    void (*adam_step)(float *w, float *m, float *v, const float *gradient, ptrdiff_t n,
+                      float rate, float v_correction);
 
-    /* dot_units: out[i] = sum over k of w[at[i] * stride + k] * x[k], for i < n; rows as above.
-     * soften_scores: above[k] = 1 / (1 + exp(-score[k])) and below[k] = 1 - above[k], with
+    /* dot_selected: out[i] = sum over k of w[at[i] * stride + k] * x[k], for i < n; rows as above.
+     * apply_logistic: above[k] = 1 / (1 + exp(-score[k])) and below[k] = 1 - above[k], with
      * scores clipped to -30..30; one that is not a number counts as 30. */
-    void (*dot_units)(const float *w, ptrdiff_t stride, const int32_t *at, ptrdiff_t n,
-                      const float *x, float *out);
-    void (*soften_scores)(const float *score, ptrdiff_t n, float *below, float *above);
+    void (*dot_selected)(const float *w, ptrdiff_t stride, const int32_t *at, ptrdiff_t n,
+                         const float *x, float *out);
+    void (*apply_logistic)(const float *score, ptrdiff_t n, float *below, float *above);
 
     /* One step of proximal AdaGrad (Duchi, Hazan and Singer, 2011) for k < n: with
      * g = gradient[k] + decay * w[k] and squares[k] += g * g, the weight moves by -step * g,
@@ -240,19 +240,19 @@ typedef struct {
 
     /* out[p] = about the sum over k < n_columns of x[rows[p] * n_columns + k] * w[k]: each of at
      * most n_columns / 32 + 40 roundings is a relative error of 2^-24 of the sum of sizes. */
-    void (*guess_rows)(const float *x, ptrdiff_t n_columns, const int32_t *rows, ptrdiff_t n,
-                       const float *w, double *out);
+    void (*approximate_rows)(const float *x, ptrdiff_t n_columns, const int32_t *rows, ptrdiff_t n,
+                             const float *w, double *out);
 
     /* Rows of bytes instead of float32, n_columns apart.
-     * guess_bytes: as guess_rows, to the bit.
+     * approximate_bytes: as approximate_rows, to the bit.
      * sum_bytes: out[p] = sum over k < n_columns of x[rows[p] * n_columns + k] * w[k], exact; no
      * sum of sizes may exceed 2^31 - 1.
      * add_bytes: out[k] = sum over i < n of factor[i] * x[rows[i] * n_columns + k], k < n_columns.
      * scale_bytes: out[k] = (x[k] - origin[k]) * scale[k], for k < n.
      * pack_bytes: out[k] = x[k], for k < n; their sum, or -1 if one of them is not a whole number
      * from 0 to 255. */
-    void (*guess_bytes)(const uint8_t *x, ptrdiff_t n_columns, const int32_t *rows, ptrdiff_t n,
-                        const float *w, double *out);
+    void (*approximate_bytes)(const uint8_t *x, ptrdiff_t n_columns, const int32_t *rows,
+                              ptrdiff_t n, const float *w, double *out);
     void (*sum_bytes)(const uint8_t *x, ptrdiff_t n_columns, const int32_t *rows, ptrdiff_t n,
                       const int16_t *w, double *out);
     void (*add_bytes)(const uint8_t *x, ptrdiff_t n_columns, const int32_t *rows,
@@ -261,14 +261,14 @@ typedef struct {
                         float *out);
     int64_t (*pack_bytes)(const float *x, ptrdiff_t n, uint8_t *out);
 
-    /* found[r] = slot of the leaf that row r of a block reaches. Every row takes n_sure
+    /* found[r] = slot of the leaf that row r of a block reaches. Every row takes n_unchecked
      * steps before any is looked at. `scratch` holds 3 * (n_rows + 16). Narrow nodes take a block
      * of OBTREE_KEY_GROUPS, wide ones of OBTREE_FLOAT_ROWS. */
     void (*traverse_narrow)(const obtree_narrow_node *nodes, const uint32_t *x, ptrdiff_t n_rows,
-                            ptrdiff_t n_features, int32_t shift, uint32_t mask, int32_t n_sure,
+                            ptrdiff_t n_features, int32_t shift, uint32_t mask, int32_t n_unchecked,
                             int32_t has_missing, uint32_t *found, uint32_t *scratch);
     void (*traverse_wide)(const obtree_wide_node *nodes, const float *x, ptrdiff_t n_rows,
-                          ptrdiff_t n_features, int32_t n_sure, uint32_t *found,
+                          ptrdiff_t n_features, int32_t n_unchecked, uint32_t *found,
                           uint32_t *scratch);
 
     /* The same for trees with oblique nodes, in blocks of OBTREE_FLOAT_ROWS: linear ones, and

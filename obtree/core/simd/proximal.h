@@ -20,9 +20,9 @@ static void proximal_step(float *restrict w, float *restrict squares, float *res
 }
 
 /* Sums of whole rows in single precision: good enough for most comparisons, and fast. */
-static void guess_rows(const float *restrict x, ptrdiff_t n_columns,
-                       const int32_t *restrict rows, ptrdiff_t n, const float *restrict w,
-                       double *restrict out)
+static void approximate_rows(const float *restrict x, ptrdiff_t n_columns,
+                             const int32_t *restrict rows, ptrdiff_t n, const float *restrict w,
+                             double *restrict out)
 {
     for (ptrdiff_t p = 0; p < n; ++p) {
         if (p + 3 < n) {

@@ -5,8 +5,8 @@
  * what follows never meets one.
  */
 
-static void dot_units(const float *restrict w, ptrdiff_t stride, const int32_t *restrict at,
-                      ptrdiff_t n, const float *restrict x, float *restrict out)
+static void dot_selected(const float *restrict w, ptrdiff_t stride, const int32_t *restrict at,
+                         ptrdiff_t n, const float *restrict x, float *restrict out)
 {
     ptrdiff_t i = 0;
     for (; i + 4 <= n; i += 4) {
@@ -20,8 +20,8 @@ static void dot_units(const float *restrict w, ptrdiff_t stride, const int32_t *
 
 /* In two passes and with masks: compilers would branch around all that follows a clamp, and
  * take one score at a time. */
-static void soften_scores(const float *restrict score, ptrdiff_t n, float *restrict below,
-                          float *restrict above)
+static void apply_logistic(const float *restrict score, ptrdiff_t n, float *restrict below,
+                           float *restrict above)
 {
     for (ptrdiff_t k = 0; k < n; ++k) {
         const float size = fabsf(score[k]);

@@ -104,7 +104,7 @@ static int bit_length(uint32_t x)
 }
 
 static void sort_codes(const uint32_t *codes, ptrdiff_t n, uint32_t low, uint32_t high,
-                       uint64_t *words, uint64_t *spare)
+                       uint64_t *words, uint64_t *buffer)
 {
     const uint32_t span = high - low;
     if (n <= OBTREE_RANK_LIMIT && span < OBTREE_RANK_SPAN &&
@@ -117,8 +117,8 @@ static void sort_codes(const uint32_t *codes, ptrdiff_t n, uint32_t low, uint32_
     const uint32_t mask = (1u << n_bits) - 1;
     /* The first pass reads the codes themselves; an odd number of passes ends in
      * `words` when it begins there. */
-    uint64_t *to = (n_passes & 1) ? words : spare;
-    uint64_t *from = (n_passes & 1) ? spare : words;
+    uint64_t *to = (n_passes & 1) ? words : buffer;
+    uint64_t *from = (n_passes & 1) ? buffer : words;
     uint32_t count[OBTREE_MAX_DIGITS];
     memset(count, 0, ((size_t)mask + 1) * sizeof(uint32_t));
     for (ptrdiff_t p = 0; p < n; ++p) {
@@ -149,7 +149,7 @@ static void insertion_sort(uint64_t *words, ptrdiff_t n)
     }
 }
 
-static void sort_words(uint64_t *words, ptrdiff_t n, uint32_t high, uint64_t *spare)
+static void sort_words(uint64_t *words, ptrdiff_t n, uint32_t high, uint64_t *buffer)
 {
     if (n < 8) {
         insertion_sort(words, n);
@@ -161,9 +161,9 @@ static void sort_words(uint64_t *words, ptrdiff_t n, uint32_t high, uint64_t *sp
             keys[p] = rank_key((uint32_t)(words[p] >> 32), p);
         }
         find_ranks(keys, n, rank);
-        memcpy(spare, words, (size_t)n * sizeof(uint64_t));
+        memcpy(buffer, words, (size_t)n * sizeof(uint64_t));
         for (ptrdiff_t p = 0; p < n; ++p) {
-            words[rank[p]] = spare[p];
+            words[rank[p]] = buffer[p];
         }
         return;
     }
@@ -173,7 +173,7 @@ static void sort_words(uint64_t *words, ptrdiff_t n, uint32_t high, uint64_t *sp
     }
     int n_passes;
     const int n_bits = digit_bits(n, bit_length(high), &n_passes);
-    uint64_t *from = words, *to = spare;
+    uint64_t *from = words, *to = buffer;
     for (int pass = 0; pass < n_passes; ++pass) {
         radix_pass(from, to, n, pass * n_bits, (1u << n_bits) - 1);
         uint64_t *swap = from;

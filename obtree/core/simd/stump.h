@@ -115,9 +115,10 @@ static void add_moments(const float *restrict x, ptrdiff_t n, ptrdiff_t n_column
     }
 }
 
-static void centre_row(const float *restrict x, const int32_t *restrict column, ptrdiff_t n_columns,
-                       const float *restrict origin, const float *restrict mean,
-                       const float *restrict scale, float *restrict out)
+static void standardise_row(const float *restrict x, const int32_t *restrict column,
+                            ptrdiff_t n_columns,
+                            const float *restrict origin, const float *restrict mean,
+                            const float *restrict scale, float *restrict out)
 {
     if (column == NULL) {
         for (ptrdiff_t k = 0; k < n_columns; ++k) {
@@ -130,13 +131,13 @@ static void centre_row(const float *restrict x, const int32_t *restrict column, 
     }
 }
 
-static void move_weights(float *restrict w, float *restrict m, float *restrict v,
-                         const float *restrict gradient, ptrdiff_t n, float rate, float lift)
+static void adam_step(float *restrict w, float *restrict m, float *restrict v,
+                      const float *restrict gradient, ptrdiff_t n, float rate, float v_correction)
 {
     for (ptrdiff_t k = 0; k < n; ++k) {
         const float g = gradient[k];
         m[k] = 0.9f * m[k] + 0.1f * g;
         v[k] = 0.99f * v[k] + 0.01f * (g * g);
-        w[k] -= rate * m[k] / (sqrtf(v[k] * lift) + 1e-6f);
+        w[k] -= rate * m[k] / (sqrtf(v[k] * v_correction) + 1e-6f);
     }
 }

@@ -5,7 +5,7 @@
  * Narrow nodes compare keys, integers in the order of the floats they stand for, which
  * takes fewer instructions. Rows therefore move in lock step, sixteen at a time, and
  * their memory latencies overlap; without that a walk costs four times as much. Leaves lie at very different depths (in a random forest the deepest of sixteen
- * rows needs 1.5 times the mean), so after n_sure steps, when many have arrived, the
+ * rows needs 1.5 times the mean), so after n_unchecked steps, when many have arrived, the
  * rows still under way are moved together, and again every few steps.
  *
  * Vector gathers are left alone on purpose: with AVX2 gathers the same walk took 1.5 to
@@ -118,7 +118,7 @@ static inline int is_split_wide(const obtree_wide_node *nodes, uint32_t at)
                 OBTREE_PREFETCH(x + offset + group_stride + k);                           \
             }                                                                             \
         }                                                                                 \
-        for (int32_t k = 0; k < n_sure; ++k) {                                            \
+        for (int32_t k = 0; k < n_unchecked; ++k) {                                       \
             OBTREE_EACH16(OBTREE_STEP)                                                    \
         }                                                                                 \
         OBTREE_EACH16(OBTREE_KEEP_FIRST)                                                  \
@@ -155,7 +155,7 @@ static inline int is_split_wide(const obtree_wide_node *nodes, uint32_t at)
 #define OBTREE_IS_SPLIT is_split_narrow
 #define OBTREE_STEP_FUNCTION step_narrow
 static void walk_narrow(const obtree_narrow_node *nodes, const uint32_t *x, ptrdiff_t n_rows,
-                        ptrdiff_t group_stride, int32_t shift, uint32_t mask, int32_t n_sure,
+                        ptrdiff_t group_stride, int32_t shift, uint32_t mask, int32_t n_unchecked,
                         uint32_t *found, uint32_t *scratch)
 {
     const ptrdiff_t lane_stride = 1;
@@ -166,7 +166,7 @@ static void walk_narrow(const obtree_narrow_node *nodes, const uint32_t *x, ptrd
 #define OBTREE_STEP_FUNCTION step_narrow_missing
 static void walk_narrow_missing(const obtree_narrow_node *nodes, const uint32_t *x, ptrdiff_t n_rows,
                                 ptrdiff_t group_stride, int32_t shift, uint32_t mask,
-                                int32_t n_sure, uint32_t *found, uint32_t *scratch)
+                                int32_t n_unchecked, uint32_t *found, uint32_t *scratch)
 {
     const ptrdiff_t lane_stride = 1;
     OBTREE_WALK()
@@ -174,14 +174,14 @@ static void walk_narrow_missing(const obtree_narrow_node *nodes, const uint32_t 
 #undef OBTREE_STEP_FUNCTION
 
 static void traverse_narrow(const obtree_narrow_node *nodes, const uint32_t *x, ptrdiff_t n_rows,
-                            ptrdiff_t n_features, int32_t shift, uint32_t mask, int32_t n_sure,
+                            ptrdiff_t n_features, int32_t shift, uint32_t mask, int32_t n_unchecked,
                             int32_t has_missing, uint32_t *found, uint32_t *scratch)
 {
     const ptrdiff_t stride = n_features * OBTREE_LANES;
     if (has_missing) {
-        walk_narrow_missing(nodes, x, n_rows, stride, shift, mask, n_sure, found, scratch);
+        walk_narrow_missing(nodes, x, n_rows, stride, shift, mask, n_unchecked, found, scratch);
     } else {
-        walk_narrow(nodes, x, n_rows, stride, shift, mask, n_sure, found, scratch);
+        walk_narrow(nodes, x, n_rows, stride, shift, mask, n_unchecked, found, scratch);
     }
 }
 
@@ -192,7 +192,7 @@ static void traverse_narrow(const obtree_narrow_node *nodes, const uint32_t *x, 
 #define OBTREE_IS_SPLIT is_split_wide
 #define OBTREE_STEP_FUNCTION step_wide
 static void traverse_wide(const obtree_wide_node *nodes, const float *x, ptrdiff_t n_rows,
-                          ptrdiff_t n_features, int32_t n_sure, uint32_t *found,
+                          ptrdiff_t n_features, int32_t n_unchecked, uint32_t *found,
                           uint32_t *scratch)
 {
     const ptrdiff_t lane_stride = n_features;

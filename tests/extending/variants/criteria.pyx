@@ -11,7 +11,7 @@ from obtree.criterion.classes cimport ClassCriterion
 
 
 cdef class Length(ClassCriterion):
-    """One minus the Euclidean length of the vector of class shares."""
+    """One minus the Euclidean length of the vector of class fractions."""
 
     def __cinit__(self, *args):
         self.scans_above = False      # `scan` is enough

@@ -5,10 +5,10 @@ import numpy as np
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from obtree.core.types cimport X_t, idx_t
-from obtree.forest.leaves cimport LeafFitter
+from obtree.forest.leaf_fitter cimport LeafFitter
 from obtree.tree.leaf_models cimport LeafModel
 
-from obtree.forest.leaves import register_fitter
+from obtree.forest.leaf_fitter import register_fitter
 from obtree.tree.leaf_models import LeafArray, register_leaf
 
 

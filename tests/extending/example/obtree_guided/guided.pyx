@@ -25,9 +25,9 @@ from obtree.splitter.base cimport NodeTask, SplitResult, Splitter, SplitSettings
 from obtree.splitter.sweep cimport BETTER, ScoreCut, ScoreSweep, reset_cut
 from obtree.splitter.varying cimport (
     VaryingFeatures,
+    begin_features,
     bind_features,
     draw_features,
-    open_features,
     reset_features,
 )
 
@@ -86,7 +86,7 @@ cdef class GuidedSplitter(Splitter):
         cdef idx_t _candidate
         cdef bint found = False
         reset_cut(&best)
-        open_features(&self.features, task.rows, task.n, <idx_t>task.inherited)
+        begin_features(&self.features, task.rows, task.n, <idx_t>task.inherited)
         for _candidate in range(self.settings.max_features):
             if self.settings.stop[0]:
                 return LEAF

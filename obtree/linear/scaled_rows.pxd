@@ -6,7 +6,7 @@ from obtree.core.types cimport X_t, idx_t
 from obtree.linear.columns cimport Columns
 
 
-cdef class UnitRows:
+cdef class ScaledRows:
     cdef const X_t* X         # (n_rows * n_features), owned by `_kept`
     cdef idx_t n_features
     # Those that vary and are never missing; their stride has room for one cell more.

@@ -24,7 +24,7 @@ cdef enum:
     MAX_SHIFT = 16            # between the units of two terms
 
 
-cdef class Lattice:
+cdef class FixedPoint:
 
     cdef int bind(self, const DataView* view, Workspace workspace) except -1:
         cdef const ColumnView* column
@@ -34,7 +34,7 @@ cdef class Lattice:
         for j in range(view.n_features):
             column = &view.columns[j]
             self.table[j] = NULL
-            if not find_unit(column, &self.exponent[j]):
+            if not find_exponent(column, &self.exponent[j]):
                 continue
             self.table[j] = <int32_t*>workspace.take(column.n_values, sizeof(int32_t))
             for k in range(column.n_values):
@@ -89,7 +89,7 @@ cdef class Lattice:
         kernels().add_tables(codes, at.stride, NULL if ranks else table, factor, plane.n_terms,
                              <int32_t>offset, at.rows, n, keys, &found.low, &found.high)
         found.base = base
-        found.unit = ldexp(1.0, smallest)
+        found.step = ldexp(1.0, smallest)
         return True
 
 
@@ -104,7 +104,7 @@ cdef inline bint find_power(double x, int* exponent) noexcept nogil:
     return (bits << 12) == 0 and 0 < field < 0x7FF
 
 
-cdef bint find_unit(const ColumnView* column, int* exponent) noexcept nogil:
+cdef bint find_exponent(const ColumnView* column, int* exponent) noexcept nogil:
     """The largest power of two that divides all values; False when they are too many."""
     cdef int unit = 1024, here
     cdef int32_t digits

@@ -1,8 +1,8 @@
 # Searching for a good plane by moving its coefficients.
 #
-# `Descent.run` is the search of OC1 (Murthy, Kasif and Salzberg, 1994, section 3) and
-# `Descent.run_cart` the one of CART (Breiman et al., 1984, section 5.2); `PlaneSearch` finds
-# the best step along a line for both.
+# `CoordinateDescent.run` is the search of OC1 (Murthy, Kasif and Salzberg, 1994, section 3) and
+# `CoordinateDescent.run_cart` the one of CART (Breiman et al., 1984, section 5.2); `PlaneSearch`
+# finds the best step along a line for both.
 
 from libc.math cimport INFINITY
 from libc.string cimport memcpy, memset
@@ -21,14 +21,14 @@ cdef enum CoefficientOrder:
 cdef enum:
     MAX_MIXTURE = 64                  # columns of a random direction
 
-# CART deletes the least important feature while it matters less than this share of what
+# CART deletes the least important feature while it matters less than this fraction of what
 # the most important one does.
-cdef double DELETE_SHARE = 0.2
+cdef double DELETE_FRACTION = 0.2
 # CART turns the plane about three points of a column, in units of its scale.
 cdef double TURNING_POINT = 0.25
 
 
-cdef class Descent:
+cdef class CoordinateDescent:
     cdef PlaneSearch search
     cdef CoefficientOrder order
     cdef idx_t n_jumps
@@ -224,7 +224,7 @@ cdef class Descent:
                     least = loss
                     weakest = k
             # None is the weakest when all are zero, and the last one stays.
-            may_delete = n_active > 1 and weakest >= 0 and least < DELETE_SHARE * most
+            may_delete = n_active > 1 and weakest >= 0 and least < DELETE_FRACTION * most
             if may_delete:
                 self.search.coefficient[weakest] = 0.0
             self.search.place()

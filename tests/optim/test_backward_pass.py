@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from obtree import ObliqueTreeClassifier
 from obtree.optim.base import Problem
 from obtree.optim.disjunctive import convert_tree, measure_columns
-from obtree.testing.probe_disjunctive import dot_units, soften_scores, walk_row
+from obtree.testing.probe_disjunctive import apply_logistic, dot_selected, walk_row
 from obtree.tree.normal_form import NormalForm
 from obtree.tree.normal_predict import NormalPredictor
 
@@ -126,9 +126,11 @@ def test_scores_of_units_and_their_shares():
     x = rng.normal(size=16).astype(np.float32)
     for n in range(1, 10):
         at = rng.integers(0, 9, n)
-        np.testing.assert_allclose(dot_units(weight, at, x), weight[at] @ x, rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(
+            dot_selected(weight, at, x), weight[at] @ x, rtol=1e-5, atol=1e-6
+        )
     score = np.concatenate([np.linspace(-29, 29, 500), [-1e30, 1e30, np.inf, -np.inf, np.nan]])
-    below, above = soften_scores(score)
+    below, above = apply_logistic(score)
     exact = 1.0 / (1.0 + np.exp(-np.clip(score[:-1], -30, 30)))
     np.testing.assert_allclose(above[:-1], exact, rtol=2e-6)
     np.testing.assert_allclose(

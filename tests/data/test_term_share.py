@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from obtree.data.dataset import Dataset
-from obtree.testing.probe_rows import share_terms
+from obtree.testing.probe_rows import measure_term_shares
 
 
 def compute_shares(X, feature, weight, rows, sample_weight, partner=None):
@@ -36,7 +36,7 @@ def test_shares_are_weights_times_spreads(kind, products):
     rows = np.sort(rng.permutation(100)[:60])
     sample_weight = rng.integers(1, 4, 100).astype(float)
     np.testing.assert_allclose(
-        share_terms(data, feature, weight, rows, sample_weight, partner),
+        measure_term_shares(data, feature, weight, rows, sample_weight, partner),
         compute_shares(X, feature, weight, rows, sample_weight, partner),
         rtol=1e-9,
     )
@@ -45,7 +45,9 @@ def test_shares_are_weights_times_spreads(kind, products):
 def test_large_nodes_are_sampled():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(5000, 3)).astype(np.float32)
-    shares = share_terms(Dataset(X), [0, 1, 2], [1.0, 2.0, -5.0], np.arange(5000), np.ones(5000))
+    shares = measure_term_shares(
+        Dataset(X), [0, 1, 2], [1.0, 2.0, -5.0], np.arange(5000), np.ones(5000)
+    )
     np.testing.assert_allclose(shares, [1 / 8, 2 / 8, 5 / 8], atol=0.06)
     assert shares.sum() == pytest.approx(1.0)
 
@@ -60,9 +62,9 @@ def test_large_nodes_are_sampled():
 )
 def test_constant_missing_and_huge_values(column, expected):
     X = np.column_stack([column, [0.0, 1.0, 2.0]]).astype(np.float32)
-    shares = share_terms(Dataset(X), [0, 1], [1.0, 1.0], np.arange(3), np.ones(3))
+    shares = measure_term_shares(Dataset(X), [0, 1], [1.0, 1.0], np.arange(3), np.ones(3))
     np.testing.assert_allclose(shares, expected, atol=1e-30)
-    everywhere = share_terms(Dataset(X), [0, 1], [0.0, 0.0], np.arange(3), np.ones(3))
+    everywhere = measure_term_shares(Dataset(X), [0, 1], [0.0, 0.0], np.arange(3), np.ones(3))
     np.testing.assert_array_equal(everywhere, 0.5)
-    huge = share_terms(Dataset(X), [1, 1], [1e308, 1e308], np.arange(3), np.ones(3))
+    huge = measure_term_shares(Dataset(X), [1, 1], [1e308, 1e308], np.arange(3), np.ones(3))
     np.testing.assert_array_equal(huge, 0.5)

@@ -29,17 +29,17 @@ cdef double NODE_RATE = 0.03  # of small steps
 cdef double LEAF_RATE = 0.01
 
 
-cdef class Worker:
+cdef class ThreadScratch:
     """What one thread needs for itself."""
 
 
-cdef class Alternation:
+cdef class TAOState:
     """A tree, its rows and its leaves.
 
     Parameters
     ----------
     problem : Problem
-    units : Units
+    scaler : Scaler
     tree : Tree
         Where to start.
     linear : bool
@@ -48,39 +48,39 @@ cdef class Alternation:
         Penalties on planes and leaves of classification, and on leaves of regression.
     seed : int
     n_threads : int
-    sureness : int, default=0
-        Rows begin at a mean distance of about 2 ** sureness from the planes.
+    log2_scale : int, default=0
+        Rows begin at a mean distance of about 2 ** log2_scale from the planes.
     upwards : bool, default=False
         Whether sweeps go from the lowest level to the root.
     """
 
-    def __init__(self, Problem problem, Units units, tree, bint linear, double l1, double ridge,
-                 uint64_t seed, int n_threads, int sureness=0, bint upwards=False):
+    def __init__(self, Problem problem, Scaler scaler, tree, bint linear, double l1, double ridge,
+                 uint64_t seed, int n_threads, int log2_scale=0, bint upwards=False):
         cdef Workspace memory = Workspace()
         cdef idx_t n = problem.n_train
-        cdef Worker worker
+        cdef ThreadScratch thread
         cdef idx_t k, n_nodes
         self.problem = problem
-        self.units = units
+        self.scaler = scaler
         self.memory = memory
         self.l1 = l1
         self.seed = seed
-        self.sureness = sureness
+        self.log2_scale = log2_scale
         self.upwards = upwards
         self.n_threads = n_threads
         self.block = max(<idx_t>64, BLOCK_BYTES // (
-            units.n_features * <idx_t>(1 if units.bytes != NULL else sizeof(X_t))))
-        self.tree = MovingTree(problem, units, tree)
+            scaler.n_features * <idx_t>(1 if scaler.bytes != NULL else sizeof(X_t))))
+        self.tree = TAOTree(problem, scaler, tree)
         n_nodes = self.tree.n_nodes
-        self.leaves = Leaves(problem, units, n_nodes, linear, l1, ridge, LEAF_RATE, LEAF_EPOCHS)
-        self._workers = []
-        self.worker = <void**>memory.take(n_threads, sizeof(void*))
+        self.leaves = TAOLeaves(problem, scaler, n_nodes, linear, l1, ridge, LEAF_RATE, LEAF_EPOCHS)
+        self._threads = []
+        self.thread = <void**>memory.take(n_threads, sizeof(void*))
         for k in range(n_threads):
-            worker = Worker()
-            worker.node_fit = NodeFit(units, l1, NODE_RATE, NODE_EPOCHS)
-            worker.scratch = LeafScratch(self.leaves)
-            self._workers.append(worker)
-            self.worker[k] = <void*>worker
+            thread = ThreadScratch()
+            thread.node_fit = NodeFit(scaler, l1, NODE_RATE, NODE_EPOCHS)
+            thread.scratch = LeafScratch(self.leaves)
+            self._threads.append(thread)
+            self.thread[k] = <void*>thread
         self.start = <idx_t*>memory.take(n_nodes, sizeof(idx_t))
         self.end = <idx_t*>memory.take(n_nodes, sizeof(idx_t))
         self.rows = <row_t*>memory.take(n, sizeof(row_t))
@@ -107,12 +107,12 @@ cdef class Alternation:
         """
         cdef idx_t p, i, start, n, k
         cdef node_t node
-        cdef Worker worker = self._workers[0]
+        cdef ThreadScratch thread = self._threads[0]
         cdef RandState rng
         self.stop = stop
-        for worker in self._workers:
-            worker.node_fit.stop = stop
-        worker = self._workers[0]
+        for thread in self._threads:
+            thread.node_fit.stop = stop
+        thread = self._threads[0]
         for p in range(self.problem.n_train):
             self.rows[p] = <row_t>p
         self.start[0] = 0
@@ -125,18 +125,18 @@ cdef class Alternation:
                 start = self.start[node]
                 n = self.end[node] - start
                 if n > 0:
-                    self.leaves.fit_constant(node, self.rows + start, n, worker.scratch)
+                    self.leaves.fit_constant(node, self.rows + start, n, thread.scratch)
                 if self.tree.left[node] < 0:
                     seed_state(&rng, self.seed, <uint64_t>node)
                     fit_leaf(self.leaves, node, self.rows + start, n, self.other_cost + start,
-                             &rng, worker.scratch)
+                             &rng, thread.scratch)
                     for p in range(start, start + n):
                         self.leaf[self.rows[p]] = node
                         self.cost[self.rows[p]] = self.other_cost[p]
                     continue
                 for p in range(start, start + n):
                     self.list_place[p] = <int32_t>p
-                self.tree.scale_plane(node, self.rows + start, n, self.sureness,
+                self.tree.scale_plane(node, self.rows + start, n, self.log2_scale,
                                       self.projection + start)
                 self.tree.project(node, self.rows + start, n, self.projection + start)
                 k = swap_left(&self.tree.plane[node], self.projection + start,
@@ -149,7 +149,7 @@ cdef class Alternation:
         return 0
 
     def list_leaves(self):
-        """The leaf of every row, nodes being numbered as in the moving tree."""
+        """The leaf of every row, nodes being numbered as in the tree under TAO."""
         cdef int32_t[::1] leaf = np.empty(self.problem.n_train, dtype=np.int32)
         memcpy(&leaf[0], self.leaf, self.problem.n_train * sizeof(int32_t))
         return np.asarray(leaf)
@@ -194,7 +194,7 @@ cdef class Alternation:
             if self.other[p] < 0:
                 self.other_cost[p] = self.problem.weight[row]
             else:
-                self.other_cost[p] = self.leaves.loss(row, self.other[p], scratch)
+                self.other_cost[p] = self.leaves.measure_cost(row, self.other[p], scratch)
             gain = self.cost[row] - self.other_cost[p]
             if gain == 0.0:
                 continue
@@ -215,9 +215,9 @@ cdef class Alternation:
         if fit.plane.n_terms == 0:
             for p in range(start, end):
                 self.projection[p] = 0.0
-        elif is_dense(self.units, &fit.plane):
-            lay_out(self.units, &fit.plane, &fit.layout)
-            find_sides(self.units, &fit.plane, &fit.layout, self.rows + start, end - start,
+        elif is_dense(self.scaler, &fit.plane):
+            write_dense(self.scaler, &fit.plane, &fit.dense)
+            find_sides(self.scaler, &fit.plane, &fit.dense, self.rows + start, end - start,
                        self.projection + start)
         else:
             project_rows(&self.problem.view, &fit.plane, self.rows + start, end - start,
@@ -268,7 +268,7 @@ cdef class Alternation:
         self._route(self.tree.left[node], start, low, NULL, self.leaf)
         self._route(right, high, end, NULL, self.leaf)
 
-    cdef void divide_rows(self, node_t node) noexcept nogil:
+    cdef void partition_rows(self, node_t node) noexcept nogil:
         """Put the rows of the left child in front and hand both parts down."""
         cdef idx_t start = self.start[node], end = self.end[node], p
         cdef node_t left = self.tree.left[node], right = self.tree.right[node]
@@ -322,7 +322,7 @@ cdef class Alternation:
             self.list_place[p] = <int32_t>p
         self.tree.route(0, self.list_rows, self.list_place, n, self.projection, NULL, self.other)
         for p in range(n):
-            total += self.leaves.loss(<row_t>(first + p), self.other[p],
-                                      (<Worker>self.worker[0]).scratch)
+            total += self.leaves.measure_cost(<row_t>(first + p), self.other[p],
+                                              (<ThreadScratch>self.thread[0]).scratch)
             weight += self.problem.weight[first + p]
         return total / weight

@@ -158,8 +158,9 @@ cdef inline void spread_first_row(const DataView* view, const Hyperplane* plane,
 
 
 # IN rows (n) of the node, weight by row of X; OUT share (n_terms), summing to 1.
-cdef inline void share_terms(const DataView* view, const Hyperplane* plane, const row_t* rows,
-                             idx_t n, const w_t* weight, double* share) noexcept nogil:
+cdef inline void measure_term_shares(const DataView* view, const Hyperplane* plane,
+                                     const row_t* rows,
+                                     idx_t n, const w_t* weight, double* share) noexcept nogil:
     cdef row_t sample[SAMPLE]
     cdef double seen[SAMPLE]
     cdef double value[SAMPLE]

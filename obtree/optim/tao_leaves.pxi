@@ -1,4 +1,4 @@
-# What the leaves of a moving tree predict, and what that costs.
+# What the leaves of a tree under TAO predict, and what that costs.
 #
 # A leaf has a class, or a number for each output; it may also have a linear model of the
 # features, whose largest score names the class. The cost of a row is its weight when the class is
@@ -28,12 +28,12 @@ cdef class LeafScratch:
 
     Parameters
     ----------
-    leaves : Leaves
+    leaves : TAOLeaves
     """
 
-    def __init__(self, Leaves leaves):
-        cdef idx_t stride = leaves.units.complete.stride
-        cdef idx_t n = leaves.units.complete.n
+    def __init__(self, TAOLeaves leaves):
+        cdef idx_t stride = leaves.scaler.complete.stride
+        cdef idx_t n = leaves.scaler.complete.n
         cdef idx_t n_values = leaves.n_values
         cdef idx_t n_weights = n_values * stride
         cdef Workspace memory = Workspace()
@@ -43,7 +43,7 @@ cdef class LeafScratch:
             return
         self.z = <float*>memory.take(LEAF_BATCH * stride, sizeof(float))
         self.score = <float*>memory.take(n_values * LEAF_BATCH, sizeof(float))
-        self.lost = <double*>memory.take(LEAF_BATCH, sizeof(double))
+        self.costs = <double*>memory.take(LEAF_BATCH, sizeof(double))
         self.model = <float*>memory.take(n_weights + n_values, sizeof(float))
         self.present = <int32_t*>memory.take(n_values, sizeof(int32_t))
         if leaves.by_ridge:
@@ -57,13 +57,13 @@ cdef class LeafScratch:
             self.factor = <float*>memory.take(n_values * LEAF_BATCH, sizeof(float))
 
 
-cdef class Leaves:
+cdef class TAOLeaves:
     """Models of the leaves of one tree.
 
     Parameters
     ----------
     problem : Problem
-    units : Units
+    scaler : Scaler
     n_nodes : int
         Nodes of the tree.
     linear : bool
@@ -78,12 +78,12 @@ cdef class Leaves:
         Passes over a leaf's rows in small steps.
     """
 
-    def __init__(self, Problem problem, Units units, idx_t n_nodes, bint linear, double l1,
+    def __init__(self, Problem problem, Scaler scaler, idx_t n_nodes, bint linear, double l1,
                  double ridge, double rate, idx_t n_epochs):
         cdef idx_t k
         cdef Workspace memory = Workspace()
         self.problem = problem
-        self.units = units
+        self.scaler = scaler
         self.memory = memory
         self.n_nodes = n_nodes
         self.linear = linear
@@ -91,7 +91,7 @@ cdef class Leaves:
         self.ridge = ridge
         self.rate = rate
         self.n_epochs = n_epochs
-        self.by_ridge = problem.n_classes == 0 and units.complete.n <= RIDGE_FEATURES
+        self.by_ridge = problem.n_classes == 0 and scaler.complete.n <= RIDGE_FEATURES
         self.n_values = problem.n_classes if problem.n_classes > 0 else problem.n_outputs
         self.label = <int32_t*>memory.take(n_nodes, sizeof(int32_t))
         self.value = <double*>memory.take(n_nodes * problem.n_outputs, sizeof(double))
@@ -122,7 +122,7 @@ cdef class Leaves:
 
     def to_arrays(self):
         """Linear models under the names that a Tree has; an empty dict without any."""
-        cdef idx_t i, j, k, stride = self.units.complete.stride, n = self.units.complete.n
+        cdef idx_t i, j, k, stride = self.scaler.complete.stride, n = self.scaler.complete.n
         if not self.linear:
             return {}
         pointer = np.zeros(self.n_nodes + 1, dtype=np.int64)
@@ -141,11 +141,11 @@ cdef class Leaves:
                                 dtype=np.float64)
                 if not line.any():
                     continue
-                line *= self.units.complete.scale[j]
+                line *= self.scaler.complete.scale[j]
                 if self.problem.n_classes == 0:
                     line *= self.size
-                intercept[i] -= line * self.units.complete.origin[j]
-                features.append(self.units.complete.feature[j])
+                intercept[i] -= line * self.scaler.complete.origin[j]
+                features.append(self.scaler.complete.feature[j])
                 weights.append(line)
                 pointer[i + 1] += 1
         return {
@@ -180,18 +180,18 @@ cdef class Leaves:
             total += error * error
         return self.problem.weight[row] * total
 
-    cdef double loss(self, row_t row, node_t leaf, LeafScratch scratch) noexcept nogil:
+    cdef double measure_cost(self, row_t row, node_t leaf, LeafScratch scratch) noexcept nogil:
         """Cost of a row in a leaf."""
         cdef double cost
         if self.model[leaf] == NULL:
             return self._cost(row, leaf, NULL, 0)
-        self.lose(&row, 1, leaf, self.model[leaf], scratch, &cost)
+        self.measure_costs(&row, 1, leaf, self.model[leaf], scratch, &cost)
         return cost
 
-    cdef void lose(self, const row_t* rows, idx_t n, node_t leaf, const float* model,
-                   LeafScratch scratch, double* out) noexcept nogil:
+    cdef void measure_costs(self, const row_t* rows, idx_t n, node_t leaf, const float* model,
+                            LeafScratch scratch, double* out) noexcept nogil:
         """Costs of rows in a leaf with this linear model, or NULL (OUT n)."""
-        cdef idx_t start = 0, here, p, k, stride = self.units.complete.stride
+        cdef idx_t start = 0, here, p, k, stride = self.scaler.complete.stride
         cdef idx_t n_values = self.n_values
         cdef const float* bias
         if model == NULL:
@@ -201,7 +201,7 @@ cdef class Leaves:
         bias = model + n_values * stride
         while start < n:
             here = min(<idx_t>LEAF_BATCH, n - start)
-            self.units.lift(&self.units.complete, rows + start, here, scratch.z)
+            self.scaler.transform(&self.scaler.complete, rows + start, here, scratch.z)
             for k in range(n_values):
                 kernels().dot_rows(scratch.z, stride, here, model + k * stride,
                                    scratch.score + k * LEAF_BATCH)

@@ -1,4 +1,4 @@
-# Units in which weights of different features compare.
+# Scales in which weights of different features compare.
 #
 # A weight is penalised, and moved step by step, as if its feature had spread 1, so that nobody
 # has to scale features. Where weights are moved in small steps the spread is the range, for a
@@ -18,7 +18,13 @@ from libc.string cimport memset
 from obtree.core.dispatch cimport kernels
 from obtree.core.memory cimport Workspace
 from obtree.core.types cimport X_t, feature_t, idx_t, row_t
-from obtree.linear.columns cimport Columns, add_column_moments, pad_width, scale_row, take_columns
+from obtree.linear.columns cimport (
+    Columns,
+    add_column_moments,
+    pad_width,
+    standardise_columns,
+    take_columns,
+)
 from obtree.optim.base cimport Problem
 
 # Of a row of bytes: sums of whole weights are to stay within int32.
@@ -37,7 +43,7 @@ def _measure_columns(Problem problem, bint by_range, char[::1] lacking):
     cdef const X_t* row
     cdef double[::1] low = np.full(p, np.inf)
     cdef double[::1] high = np.full(p, -np.inf)
-    cdef double[::1] reach = np.zeros(p)
+    cdef double[::1] max_abs = np.zeros(p)
     cdef double[::1] total = np.zeros(p)
     cdef double[::1] squares = np.zeros(p)
     cdef double[::1] weight = np.zeros(p)
@@ -45,7 +51,7 @@ def _measure_columns(Problem problem, bint by_range, char[::1] lacking):
     with nogil:
         for i in range(problem.n_train, problem.n_rows):
             for j in range(p):
-                reach[j] = max(reach[j], fabs(problem.x[i * p + j]))
+                max_abs[j] = max(max_abs[j], fabs(problem.x[i * p + j]))
         for i in range(problem.n_train):
             row = problem.x + i * p
             for j in range(p):
@@ -58,15 +64,15 @@ def _measure_columns(Problem problem, bint by_range, char[::1] lacking):
             add_column_moments(problem.x, problem.n_train, p, problem.weight, &first[0],
                                &weight[0], &total[0], &squares[0])
         for j in range(p):
-            reach[j] = max(reach[j], fabs(low[j]), fabs(high[j]))
+            max_abs[j] = max(max_abs[j], fabs(low[j]), fabs(high[j]))
             if weight[j] > 0.0:
                 total[j] /= weight[j]
                 squares[j] = max(squares[j] / weight[j] - total[j] * total[j], 0.0) ** 0.5
             first[j] += total[j]
-    return low, high, reach, first, squares
+    return low, high, max_abs, first, squares
 
 
-cdef class Units:
+cdef class Scaler:
     """Origin and scale of each feature, from the rows that are learnt from.
 
     Parameters
@@ -80,7 +86,7 @@ cdef class Units:
         cdef idx_t p = problem.n_features
         cdef idx_t j
         cdef double delta
-        cdef double[::1] low, high, reach, mean, spread
+        cdef double[::1] low, high, max_abs, mean, spread
         cdef char[::1] lacking = np.zeros(p, dtype=np.int8)
         self.memory = Workspace()
         self.view = &problem.view
@@ -89,7 +95,7 @@ cdef class Units:
         self.has_missing = problem.has_missing
         self.origin = <double*>self.memory.take(p, sizeof(double))
         self.scale = <double*>self.memory.take(p, sizeof(double))
-        self.reach = <double*>self.memory.take(p, sizeof(double))
+        self.max_abs = <double*>self.memory.take(p, sizeof(double))
         self.bytes = NULL
         self.largest_sum = 1.0
         if problem.bytes != NULL:
@@ -100,15 +106,15 @@ cdef class Units:
             self._pack(problem)
         if self.bytes != NULL:
             train = self._bytes[:problem.n_train]
-            low, high, reach = (cells.astype(np.float64) for cells in (
+            low, high, max_abs = (cells.astype(np.float64) for cells in (
                 train.min(axis=0), train.max(axis=0), self._bytes.max(axis=0)))
             mean = spread = low
         else:
-            low, high, reach, mean, spread = _measure_columns(problem, by_range, lacking)
+            low, high, max_abs, mean, spread = _measure_columns(problem, by_range, lacking)
         for j in range(p):
             self.origin[j] = 0.0
             self.scale[j] = 0.0
-            self.reach[j] = reach[j]
+            self.max_abs[j] = max_abs[j]
             if not high[j] > low[j]:
                 continue
             if by_range:
@@ -172,24 +178,24 @@ cdef class Units:
                 lacking[j] |= row[j] != row[j]
         self._list(columns, lacking)
 
-    cdef void guess(self, const row_t* rows, idx_t n, const float* w,
-                    double* out) noexcept nogil:
+    cdef void approximate(self, const row_t* rows, idx_t n, const float* w,
+                          double* out) noexcept nogil:
         """About the sums of all features of n rows, each times its weight (OUT n)."""
         if self.bytes != NULL:
-            kernels().guess_bytes(self.bytes, self.n_features, rows, n, w, out)
+            kernels().approximate_bytes(self.bytes, self.n_features, rows, n, w, out)
         else:
-            kernels().guess_rows(self.x, self.n_features, rows, n, w, out)
+            kernels().approximate_rows(self.x, self.n_features, rows, n, w, out)
 
-    cdef void lift(self, const Columns* columns, const row_t* rows, idx_t n,
-                   float* out) noexcept nogil:
+    cdef void transform(self, const Columns* columns, const row_t* rows, idx_t n,
+                        float* out) noexcept nogil:
         """Write the columns of n rows, in their units, `stride` apart (OUT n * stride)."""
         cdef idx_t p, k
         cdef float* line
         for p in range(n):
             line = out + p * columns.stride
             if self.bytes == NULL:
-                scale_row(columns, self.x + rows[p] * self.n_features,
-                          columns.n == self.n_features, line)
+                standardise_columns(columns, self.x + rows[p] * self.n_features,
+                                    columns.n == self.n_features, line)
                 continue
             kernels().scale_bytes(self.bytes + rows[p] * self.n_features, columns.n,
                                   columns.origin, columns.scale, line)

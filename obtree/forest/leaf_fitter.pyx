@@ -72,7 +72,7 @@ cdef class LeafFitter(Parametrised):
 
     A fitter holds parameters only, and every worker thread works on a clone of it. Subclass it in
     Cython and write `fit` and `collect` (and `bind` and `begin` when scratch is needed);
-    ``leaves.pxd`` has the contract. The parameters are the keyword arguments of ``__init__``,
+    ``leaf_fitter.pxd`` has the contract. The parameters are the keyword arguments of ``__init__``,
     listed in ``parameter_names``; each is readable as an attribute of the same name.
     """
 
@@ -165,8 +165,8 @@ cdef class LeafJob(Job):
 
     def run(self, LeafFitter fitter, int n_threads):
         """Fit all trees on `n_threads` threads."""
-        self.share_out([LeafWorker(self, fitter.clone()) for _ in range(n_threads)],
-                       len(self.trees))
+        self.distribute([LeafWorker(self, fitter.clone()) for _ in range(n_threads)],
+                        len(self.trees))
 
 
 cdef class LeafWorker(Worker):
@@ -241,8 +241,8 @@ cdef class LeafWorker(Worker):
         return leaf_of
 
 
-def fit_leaves(trees, X, y, n_classes=None, *, fitter, seeds, sample_weight=None, n_bootstrap=0,
-               balance_subsample=False, n_threads=1, verbose=0):
+def fit_leaf_models(trees, X, y, n_classes=None, *, fitter, seeds, sample_weight=None,
+                    n_bootstrap=0, balance_subsample=False, n_threads=1, verbose=0):
     """Give the leaves of grown trees models.
 
     Parameters

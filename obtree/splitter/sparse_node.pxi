@@ -20,7 +20,7 @@ from obtree.data.read cimport RowEntries, clear_terms, count_entries, mark_terms
 from obtree.linear.columns cimport Columns
 
 
-cdef class HollowNode:
+cdef class SparseNode:
 
     cdef int bind(self, const DataView* view, Workspace workspace, idx_t max_rows,
                   idx_t max_stride) except -1:

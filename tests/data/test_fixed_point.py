@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from obtree.data.dataset import Dataset
-from obtree.testing.probe_scores import measure_scales, project_lattice
+from obtree.testing.probe_scores import measure_scales, project_fixed_point
 from obtree.testing.reference import project
 
 
@@ -27,7 +27,7 @@ def test_keys_stand_for_the_projections(seed, n, n_terms, wide):
     feature = np.sort(rng.permutation(p)[:n_terms])
     weight = rng.choice([-1, 1], n_terms) * 2.0 ** rng.integers(-2, 3, n_terms)
     rows = np.sort(rng.choice(n, min(n, 50), replace=False))
-    keys, values = project_lattice(Dataset(X.astype(float)), feature, weight, rows)
+    keys, values = project_fixed_point(Dataset(X.astype(float)), feature, weight, rows)
     expected = np.array([project(feature, weight, X[i]) for i in rows])
     np.testing.assert_array_equal(values, expected)
     np.testing.assert_array_equal(
@@ -38,14 +38,14 @@ def test_keys_stand_for_the_projections(seed, n, n_terms, wide):
 def test_directions_that_are_not_on_a_lattice():
     X = np.arange(20.0).reshape(10, 2)
     rows = np.arange(10)
-    assert project_lattice(Dataset(X), [0, 1], [1.0, 3.0], rows) is None
-    assert project_lattice(Dataset(X), [0, 1], [1.0, 2.0**20], rows) is None
-    assert project_lattice(Dataset(sparse.csr_array(X.astype("f"))), [0], [1.0], rows) is None
+    assert project_fixed_point(Dataset(X), [0, 1], [1.0, 3.0], rows) is None
+    assert project_fixed_point(Dataset(X), [0, 1], [1.0, 2.0**20], rows) is None
+    assert project_fixed_point(Dataset(sparse.csr_array(X.astype("f"))), [0], [1.0], rows) is None
     for change in (np.nan, 0.1, 5000.5):
         table = X.copy()
         table[3, 0] = change
-        assert project_lattice(Dataset(table), [0], [1.0], rows) is None
-        assert project_lattice(Dataset(table), [1], [1.0], rows) is not None
+        assert project_fixed_point(Dataset(table), [0], [1.0], rows) is None
+        assert project_fixed_point(Dataset(table), [1], [1.0], rows) is not None
 
 
 @pytest.mark.parametrize("kind", ["float32", "float64", "sparse"])

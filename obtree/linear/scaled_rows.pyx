@@ -15,10 +15,10 @@ from libc.string cimport memcpy, memset
 from obtree.core.dispatch cimport kernels
 from obtree.core.memory cimport Workspace
 from obtree.core.types cimport X_t, feature_t, idx_t
-from obtree.linear.columns cimport Columns, pad_width, scale_row, take_columns
+from obtree.linear.columns cimport Columns, pad_width, standardise_columns, take_columns
 
 
-cdef class UnitRows:
+cdef class ScaledRows:
     """Scales the rows of X; see the file's head."""
 
     cdef int measure(self, const X_t[:, ::1] X, const double[::1] weight, idx_t n_train,
@@ -30,7 +30,7 @@ cdef class UnitRows:
         cdef Workspace workspace = Workspace()
         cdef double* sums = <double*>workspace.take(p, sizeof(double))
         cdef double* squares = <double*>workspace.take(p, sizeof(double))
-        cdef double* spare = <double*>workspace.take(2 * p, sizeof(double))
+        cdef double* buffer = <double*>workspace.take(2 * p, sizeof(double))
         self._kept = X
         self._workspace = workspace
         self.X = &X[0, 0]
@@ -42,19 +42,19 @@ cdef class UnitRows:
         with nogil:
             memset(sums, 0, p * sizeof(double))
             memset(squares, 0, p * sizeof(double))
-            memset(spare, 0, 2 * p * sizeof(double))
+            memset(buffer, 0, 2 * p * sizeof(double))
             memcpy(self.origin, self.X, p * sizeof(float))
             kernels().add_moments(self.X, n_train, p, self.origin, &weight[0], sums, squares)
             # Rows kept for validation have no say in the scale, but may lack values.
             kernels().add_moments(self.X + n_train * p, n_rows - n_train, p, self.origin,
-                                  &weight[0], spare, spare + p)
+                                  &weight[0], buffer, buffer + p)
             for k in range(n_train):
                 total += weight[k]
             for j in range(p):
                 mean = sums[j] / total
                 here = squares[j] / total - mean * mean
                 self.mean[j] = <float>mean
-                if sums[j] != sums[j] or spare[j] != spare[j]:
+                if sums[j] != sums[j] or buffer[j] != buffer[j]:
                     self.place[j] = -2
                     continue
                 # Beyond this range float32 has no room.
@@ -81,6 +81,6 @@ cdef class UnitRows:
         cdef idx_t p, row
         for p in range(n):
             row = start + p if rows == NULL else rows[p]
-            scale_row(&self.columns, self.X + row * self.n_features, lies_packed, x)
+            standardise_columns(&self.columns, self.X + row * self.n_features, lies_packed, x)
             x[self.columns.n] = constant_cell()
             x += self.columns.stride

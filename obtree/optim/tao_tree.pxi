@@ -12,32 +12,32 @@ from obtree.optim.base cimport Problem
 from obtree.optim.editable_tree cimport EditableTree
 
 
-cdef class MovingTree(EditableTree):
+cdef class TAOTree(EditableTree):
     """An editable tree with its levels; terms are in ascending order of features.
 
     Parameters
     ----------
     problem : Problem
-    units : Units
+    scaler : Scaler
     tree : Tree
         Without products of features and without intervals.
     """
 
-    def __init__(self, Problem problem, Units units, tree):
+    def __init__(self, Problem problem, Scaler scaler, tree):
         cdef idx_t i, n
         EditableTree.__init__(self, problem, tree)
-        self.units = units
+        self.scaler = scaler
         n = self.n_nodes
         self.penalty = <double*>self.memory.take(n, sizeof(double))
         memset(self.penalty, 0, n * sizeof(double))
-        self.layout = <Layout*>self.memory.take(n, sizeof(Layout))
-        memset(self.layout, 0, n * sizeof(Layout))
+        self.dense = <DensePlane*>self.memory.take(n, sizeof(DensePlane))
+        memset(self.dense, 0, n * sizeof(DensePlane))
         depth = np.zeros(n, dtype=np.int64)
         for i in range(n):
             if self.left[i] >= 0:
                 depth[self.left[i]] = depth[self.right[i]] = depth[i] + 1
                 self._sort_terms(i)
-                self._lay_out(i)
+                self._write_dense(i)
         levels = np.argsort(depth, kind="stable")
         self.n_levels = depth.max() + 1
         self.order = <node_t*>self.memory.take(n, sizeof(node_t))
@@ -50,9 +50,9 @@ cdef class MovingTree(EditableTree):
 
     def __dealloc__(self):
         cdef idx_t i
-        if self.layout != NULL:
+        if self.dense != NULL:
             for i in range(self.n_nodes):
-                free_block(self.layout[i].weight)
+                free_block(self.dense[i].weight)
 
     def _sort_terms(self, node_t node):
         """Put the terms in ascending order of features."""
@@ -72,35 +72,35 @@ cdef class MovingTree(EditableTree):
         """Copy the plane into the node."""
         self.set_plane(node, plane)
         self.penalty[node] = penalty
-        return self._lay_out(node)
+        return self._write_dense(node)
 
-    cdef int _lay_out(self, node_t node) except -1 nogil:
+    cdef int _write_dense(self, node_t node) except -1 nogil:
         """Write a plane of many terms over all columns."""
-        cdef Layout* layout = &self.layout[node]
-        if is_dense(self.units, &self.plane[node]):
-            layout.weight = <float*>grow_block(layout.weight, self.units.n_features,
-                                               sizeof(float))
-            lay_out(self.units, &self.plane[node], layout)
+        cdef DensePlane* dense = &self.dense[node]
+        if is_dense(self.scaler, &self.plane[node]):
+            dense.weight = <float*>grow_block(dense.weight, self.scaler.n_features,
+                                              sizeof(float))
+            write_dense(self.scaler, &self.plane[node], dense)
         else:
-            free_block(layout.weight)
-            layout.weight = NULL
+            free_block(dense.weight)
+            dense.weight = NULL
         return 0
 
     cdef void project(self, node_t node, const row_t* rows, idx_t n, double* out) noexcept nogil:
         """Numbers on the sides of n rows: their projections, or nearly so (OUT n)."""
-        if self.layout[node].weight != NULL:
-            find_sides(self.units, &self.plane[node], &self.layout[node], rows, n, out)
+        if self.dense[node].weight != NULL:
+            find_sides(self.scaler, &self.plane[node], &self.dense[node], rows, n, out)
         elif self.plane[node].n_terms == 0:
             memset(out, 0, n * sizeof(double))
         else:
             EditableTree.project(self, node, rows, n, out)
 
-    cdef void scale_plane(self, node_t node, const row_t* rows, idx_t n, int sureness,
+    cdef void scale_plane(self, node_t node, const row_t* rows, idx_t n, int log2_scale,
                           double* projection) noexcept nogil:
         """Bring rows to a given mean distance from the plane, in units of its weights.
 
-        The size of the weights says how sure a logistic regression is; that of a tree grown in
-        another way says nothing. Powers of two leave every row where it is.
+        The size of the weights is the inverse temperature of a logistic regression; that of a tree
+        grown in another way says nothing. Powers of two leave every row where it is.
         IN rows (n); SCRATCH projection (n).
         """
         cdef Hyperplane* plane = &self.plane[node]
@@ -114,13 +114,13 @@ cdef class MovingTree(EditableTree):
                 weight += self.problem.weight[rows[p]]
         if total > 0.0 and total < INFINITY:
             frexp(weight / total, &exponent)
-            exponent = min(max(exponent + sureness, -500), 500)
+            exponent = min(max(exponent + log2_scale, -500), 500)
         factor = ldexp(1.0, exponent)
         plane.threshold *= factor
         for k in range(plane.n_terms):
             plane.weight[k] *= factor
-            if self.units.scale[plane.feature[k]] > 0.0:
-                penalty += fabs(plane.weight[k]) / self.units.scale[plane.feature[k]]
+            if self.scaler.scale[plane.feature[k]] > 0.0:
+                penalty += fabs(plane.weight[k]) / self.scaler.scale[plane.feature[k]]
         self.penalty[node] = penalty
-        if self.layout[node].weight != NULL:
-            lay_out(self.units, plane, &self.layout[node])
+        if self.dense[node].weight != NULL:
+            write_dense(self.scaler, plane, &self.dense[node])

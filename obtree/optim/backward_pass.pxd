@@ -21,8 +21,8 @@ cdef inline double measure_loss(const FormView* form, const Tape* tape, idx_t la
     return loss
 
 
-cdef inline idx_t walk_backwards(const FormView* form, Tape* tape, idx_t label, double weight,
-                                 int32_t* units, float* slopes) noexcept nogil:
+cdef inline idx_t pass_backward(const FormView* form, Tape* tape, idx_t label, double weight,
+                                int32_t* units, float* slopes) noexcept nogil:
     """Slopes of weight * loss with respect to the scores of units.
 
     Parameters
@@ -38,7 +38,7 @@ cdef inline idx_t walk_backwards(const FormView* form, Tape* tape, idx_t label, 
     cdef int32_t c, parent
     cdef float slope, whole, left, right
     for k in range(2 * tape.n):
-        tape.pull[k] = 0.0
+        tape.log_slope[k] = 0.0
     for k in range(tape.n_leaves):
         parent = tape.leaf_parent[k]
         if parent < 0:
@@ -47,19 +47,19 @@ cdef inline idx_t walk_backwards(const FormView* form, Tape* tape, idx_t label, 
         # y - h, from rest = 1 - h; g dh/dg = g * prod over the others of 1 - g.
         slope = <float>(-2.0 * weight) * ((<float>0.0 if c == label else <float>-1.0)
                                           + tape.rest[c])
-        tape.pull[parent] += (slope * (tape.rest[c] / (<float>1.0 - tape.leaf_reach[k]))
-                              * tape.leaf_reach[k])
+        tape.log_slope[parent] += (slope * (tape.rest[c] / (<float>1.0 - tape.leaf_prob[k]))
+                                   * tape.leaf_prob[k])
     for k in range(tape.n - 1, -1, -1):
-        left = tape.pull[2 * k]
-        right = tape.pull[2 * k + 1]
+        left = tape.log_slope[2 * k]
+        right = tape.log_slope[2 * k + 1]
         whole = left + right
         parent = tape.parent[k]
         if parent >= 0:
-            tape.pull[parent] += whole
+            tape.log_slope[parent] += whole
         slope = right * tape.below[k] - left * tape.above[k]
         units[n] = tape.unit[k]
         slopes[n] = slope
-        # A unit that a row pulls less is left alone: rows on the wrong side pull a hundred times
+        # A unit of a smaller slope is left alone: rows on the wrong side have a hundred times
         # as much, and steps of Adam would make as much of the one as of the other.
         n += fabs(slope) > <float>1e-5
     return n

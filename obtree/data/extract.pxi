@@ -1,6 +1,7 @@
 # Columns of X, whatever its type and layout, as float32.
 #
-# The types in `LIFTED` cost no copy of X as a whole: columns are converted as they are lifted out.
+# The types in `NATIVE_TYPES` cost no copy of X as a whole: columns are converted as they are copied
+# out.
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from obtree.core.types cimport X_t, idx_t
 cdef struct CellTable:
     # The cell of row i and column j stands at cells + i * row_stride + j * col_stride.
     const char* cells
-    int32_t kind              # which type they have, see lift.pxi
+    int32_t kind              # which type they have, see extract.pxi
     idx_t n_rows
     idx_t row_stride          # bytes
     idx_t col_stride
@@ -30,16 +31,16 @@ ctypedef fused cell_t:
     double
 
 cdef enum:
-    ROW_BLOCK = 256           # rows that are lifted out of X, or laid out, at a time
+    ROW_BLOCK = 256           # rows that are copied out of X, or laid out, at a time
 
-#: Types that are lifted as they are; what others hold fits float64.
-LIFTED = tuple(np.dtype(name) for name in ("i1", "u2", "i2", "f4", "f8"))
+#: Types that are copied as they are; what others hold fits float64.
+NATIVE_TYPES = tuple(np.dtype(name) for name in ("i1", "u2", "i2", "f4", "f8"))
 
 
 cdef int open_cells(object X, CellTable* table) except -1:
-    """Describe X, which has to outlive the table; its type must be one of LIFTED."""
+    """Describe X, which has to outlive the table; its type must be one of NATIVE_TYPES."""
     cdef cnp.ndarray cells = X
-    table.kind = LIFTED.index(X.dtype)
+    table.kind = NATIVE_TYPES.index(X.dtype)
     table.cells = <const char*>cnp.PyArray_DATA(cells)
     table.n_rows = X.shape[0]
     table.row_stride = X.strides[0]
@@ -47,8 +48,8 @@ cdef int open_cells(object X, CellTable* table) except -1:
     return 0
 
 
-cdef void lift_columns(const CellTable* table, idx_t first, idx_t n_columns,
-                       X_t* out) noexcept nogil:
+cdef void extract_columns(const CellTable* table, idx_t first, idx_t n_columns,
+                          X_t* out) noexcept nogil:
     """Columns [first, first + n_columns) one behind the other. OUT out (n_columns * n_rows)."""
     if table.kind == 0:
         copy_columns[int8_t](table, first, n_columns, out, 0)

@@ -14,52 +14,52 @@ from obtree.data.hyperplane cimport Hyperplane
 from obtree.data.project cimport project_rows
 
 
-cdef bint is_dense(Units units, const Hyperplane* plane) noexcept nogil:
+cdef bint is_dense(Scaler scaler, const Hyperplane* plane) noexcept nogil:
     """Whether laying the plane out pays."""
-    return (not units.has_missing and plane.n_terms >= 32
-            and (4 * plane.n_terms > units.n_features or units.bytes != NULL))
+    return (not scaler.has_missing and plane.n_terms >= 32
+            and (4 * plane.n_terms > scaler.n_features or scaler.bytes != NULL))
 
 
-cdef void lay_out(Units units, const Hyperplane* plane, Layout* out) noexcept nogil:
+cdef void write_dense(Scaler scaler, const Hyperplane* plane, DensePlane* out) noexcept nogil:
     """Write the plane over all columns; out.weight has room for them."""
     cdef idx_t k
     cdef int16_t* whole = <int16_t*>out.weight
     cdef double total = fabs(plane.threshold), largest = 0.0
-    if units.bytes == NULL:
-        for k in range(units.n_features):
+    if scaler.bytes == NULL:
+        for k in range(scaler.n_features):
             out.weight[k] = 0.0
         for k in range(plane.n_terms):
             out.weight[plane.feature[k]] = <float>plane.weight[k]
-            total += fabs(plane.weight[k]) * units.reach[plane.feature[k]]
+            total += fabs(plane.weight[k]) * scaler.max_abs[plane.feature[k]]
         # Twice what the kernel's roundings and that of the weights come to, and some more for
         # products too small for single precision.
-        out.error = total * (units.n_features / 16.0 + 100.0) * 5.96e-8 + 1e-30 * units.n_features
+        out.error = total * (scaler.n_features / 16.0 + 100.0) * 5.96e-8 + 1e-30 * scaler.n_features
         return
     for k in range(plane.n_terms):
         largest = max(largest, fabs(plane.weight[k]))
     # No row's sum leaves int32.
-    out.step = largest / min(32767.0, floor(2147483647.0 / units.largest_sum))
+    out.step = largest / min(32767.0, floor(2147483647.0 / scaler.largest_sum))
     # Every weight is at most half a step wrong; the rest is for double precision.
-    out.error = 0.501 * out.step * units.largest_sum
+    out.error = 0.501 * out.step * scaler.largest_sum
     if not out.step > 1e-200:
         out.step = 1.0
         out.error = INFINITY
-    for k in range(units.n_features):
+    for k in range(scaler.n_features):
         whole[k] = 0
     for k in range(plane.n_terms):
         whole[plane.feature[k]] = <int16_t>floor(plane.weight[k] / out.step + 0.5)
 
 
-cdef void find_sides(Units units, const Hyperplane* plane, const Layout* layout,
+cdef void find_sides(Scaler scaler, const Hyperplane* plane, const DensePlane* dense,
                      const row_t* rows, idx_t n, double* out) noexcept nogil:
     """Numbers that are on the same side of the threshold as the rows' projections (OUT n)."""
     cdef idx_t p
-    if units.bytes != NULL:
-        kernels().sum_bytes(units.bytes, units.n_features, rows, n, <int16_t*>layout.weight, out)
+    if scaler.bytes != NULL:
+        kernels().sum_bytes(scaler.bytes, scaler.n_features, rows, n, <int16_t*>dense.weight, out)
         for p in range(n):
-            out[p] *= layout.step
+            out[p] *= dense.step
     else:
-        kernels().guess_rows(units.x, units.n_features, rows, n, layout.weight, out)
+        kernels().approximate_rows(scaler.x, scaler.n_features, rows, n, dense.weight, out)
     for p in range(n):
-        if not fabs(out[p] - plane.threshold) > layout.error:
-            project_rows(units.view, plane, rows + p, 1, out + p)
+        if not fabs(out[p] - plane.threshold) > dense.error:
+            project_rows(scaler.view, plane, rows + p, 1, out + p)

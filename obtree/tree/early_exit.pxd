@@ -15,18 +15,18 @@ from obtree.tree.reduce cimport Task, find_largest
 from obtree.tree.rows cimport LANES
 
 cdef enum:
-    N_LOOKS = 16              # at the rows of a block, half of them after half the trees
+    N_CHECKS = 16             # at the rows of a block, half of them after half the trees
     # Values of a row that are moved in the time of one tree, more or less.
     MOVED_PER_TREE = 48
 
 
-cdef inline bint looks_now(const PackedView* view, idx_t n_done) noexcept nogil:
-    """Whether to look for settled rows after so many trees; not before any can be settled."""
-    cdef idx_t step = (view.n_trees + N_LOOKS - 1) // N_LOOKS
+cdef inline bint checks_now(const PackedView* view, idx_t n_done) noexcept nogil:
+    """Whether to look for decided rows after so many trees; not before any can be decided."""
+    cdef idx_t step = (view.n_trees + N_CHECKS - 1) // N_CHECKS
     return 2 * n_done > view.n_trees and n_done < view.n_trees and n_done % step == 0
 
 
-cdef inline bint is_settled(const double* sums, idx_t n, double margin) noexcept nogil:
+cdef inline bint is_decided(const double* sums, idx_t n, double margin) noexcept nogil:
     """Whether one sum is ahead of all others by more than the margin."""
     cdef double best = -INFINITY, second = -INFINITY
     cdef idx_t c
@@ -55,9 +55,9 @@ cdef inline void move_row(const PackedView* view, int32_t layout, uint32_t* x, i
         b[j * LANES] = a[j * LANES]
 
 
-cdef inline idx_t drop_settled(const PackedView* view, const Task* task, idx_t n, idx_t n_done,
+cdef inline idx_t drop_decided(const PackedView* view, const Task* task, idx_t n, idx_t n_done,
                                int32_t layout, uint32_t* x, uint32_t* number) noexcept nogil:
-    """Move rows that are not settled together, unless they are too many to be worth it.
+    """Move rows that are not decided together, unless they are too many to be worth it.
 
     Parameters
     ----------
@@ -73,15 +73,15 @@ cdef inline idx_t drop_settled(const PackedView* view, const Task* task, idx_t n
     cdef idx_t n_values = view.n_values
     cdef idx_t n_left = view.n_trees - n_done
     cdef double margin = n_left * task.spread + task.slack
-    cdef idx_t r, kept = 0, n_settled = 0
+    cdef idx_t r, kept = 0, n_decided = 0
     cdef double* sums
     for r in range(n):
-        n_settled += is_settled(task.out + r * n_values, n_values, margin)
-    if n_settled * n_left * MOVED_PER_TREE <= (n - n_settled) * view.n_features:
+        n_decided += is_decided(task.out + r * n_values, n_values, margin)
+    if n_decided * n_left * MOVED_PER_TREE <= (n - n_decided) * view.n_features:
         return n
     for r in range(n):
         sums = task.out + r * n_values
-        if is_settled(sums, n_values, margin):
+        if is_decided(sums, n_values, margin):
             task.classes[task.first_row + number[r]] = find_largest(sums, n_values)
             continue
         if kept < r:
