@@ -2,25 +2,15 @@
  * float32, which is what sums over many scattered rows wait for.
  */
 
-/* Rows that are needed soon, four ahead of row p. */
-static inline void prefetch_bytes(const uint8_t *restrict x, ptrdiff_t n_columns,
-                                  const int32_t *restrict rows, ptrdiff_t n, ptrdiff_t p)
-{
-    if (p + 4 < n) {
-        const uint8_t *next = x + rows[p + 4] * n_columns;
-        for (ptrdiff_t line = 0; line < 1024 && line < n_columns; line += 64) {
-            OBTREE_PREFETCH(next + line);
-        }
-    }
-}
-
 /* Sums of whole rows in single precision, in the order of approximate_rows. */
 static void approximate_bytes(const uint8_t *restrict x, ptrdiff_t n_columns,
                               const int32_t *restrict rows, ptrdiff_t n, const float *restrict w,
                               double *restrict out)
 {
     for (ptrdiff_t p = 0; p < n; ++p) {
-        prefetch_bytes(x, n_columns, rows, n, p);
+        if (p + 4 < n) {
+            OBTREE_PREFETCH_ROW(x + rows[p + 4] * n_columns, n_columns < 1024 ? n_columns : 1024);
+        }
         out[p] = (double)dot_bytes(x + rows[p] * n_columns, w, n_columns);
     }
 }
@@ -34,7 +24,9 @@ static void sum_bytes(const uint8_t *restrict x, ptrdiff_t n_columns,
         const uint8_t *row = x + rows[p] * n_columns;
         ptrdiff_t k = 0;
         int32_t sum = 0;
-        prefetch_bytes(x, n_columns, rows, n, p);
+        if (p + 4 < n) {
+            OBTREE_PREFETCH_ROW(x + rows[p + 4] * n_columns, n_columns < 1024 ? n_columns : 1024);
+        }
 #ifdef OBTREE_SUM_BYTES32
         OBTREE_SUM_BYTES32(sum, k, row, w, n_columns);
 #endif
