@@ -13,6 +13,9 @@ from obtree.core.types cimport idx_t, row_t
 from obtree.data.hyperplane cimport Hyperplane
 from obtree.data.project cimport project_rows
 
+cdef enum:
+    NEAR = 12                 # rows near a plane that are summed exactly at a time
+
 
 cdef bint is_dense(Scaler scaler, const Hyperplane* plane) noexcept nogil:
     """Whether laying the plane out pays."""
@@ -53,7 +56,10 @@ cdef void write_dense(Scaler scaler, const Hyperplane* plane, DensePlane* out) n
 cdef void find_sides(Scaler scaler, const Hyperplane* plane, const DensePlane* dense,
                      const row_t* rows, idx_t n, double* out) noexcept nogil:
     """Numbers that are on the same side of the threshold as the rows' projections (OUT n)."""
-    cdef idx_t p
+    cdef row_t near_rows[NEAR]
+    cdef idx_t near[NEAR]
+    cdef double exact[NEAR]
+    cdef idx_t p, k, n_near = 0
     if scaler.bytes != NULL:
         kernels().sum_bytes(scaler.bytes, scaler.n_features, rows, n, <int16_t*>dense.weight, out)
         for p in range(n):
@@ -62,4 +68,11 @@ cdef void find_sides(Scaler scaler, const Hyperplane* plane, const DensePlane* d
         kernels().approximate_rows(scaler.x, scaler.n_features, rows, n, dense.weight, out)
     for p in range(n):
         if not fabs(out[p] - plane.threshold) > dense.error:
-            project_rows(scaler.view, plane, rows + p, 1, out + p)
+            near[n_near] = p
+            near_rows[n_near] = rows[p]
+            n_near += 1
+        if n_near == NEAR or p == n - 1:
+            project_rows(scaler.view, plane, near_rows, n_near, exact)
+            for k in range(n_near):
+                out[near[k]] = exact[k]
+            n_near = 0
