@@ -56,7 +56,9 @@ cdef class Problem:
             sample_weight = np.ones(self.n_rows)
         sample_weight = np.asarray(sample_weight, dtype=np.float64)
         self.weight_unit = find_weight_unit(sample_weight)
-        self.sample_weight = weight = np.ascontiguousarray(sample_weight / self.weight_unit)
+        # A row counts, however little: one without a weight would not be in its tree.
+        self.sample_weight = weight = np.maximum(sample_weight / self.weight_unit,
+                                                 np.finfo(np.float64).tiny)
         if not 1 <= self.n_train <= self.n_rows or weight.shape[0] != self.n_rows:
             raise ValueError(
                 f"{self.n_train} rows to learn from and {weight.shape[0]} weights do not fit "

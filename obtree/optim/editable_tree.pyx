@@ -82,6 +82,7 @@ cdef class EditableTree:
         self.room = <idx_t*>self.memory.take(n, sizeof(idx_t))
         memset(self.room, 0, n * sizeof(idx_t))
         self.plane = <Hyperplane*>self.memory.take(n, sizeof(Hyperplane))
+        memset(self.plane, 0, n * sizeof(Hyperplane))
         for i in range(n):
             old = self.origin[i]
             init_plane(&self.plane[i], NULL, NULL)
@@ -199,6 +200,7 @@ cdef class TreePartition:
 
     def __init__(self, EditableTree tree, leaf=None):
         cdef Problem problem = tree.problem
+        cdef idx_t p
         if leaf is not None and len(leaf) != problem.n_train:
             raise ValueError(f"leaf has {len(leaf)} rows; expected {problem.n_train}")
         self.tree = tree
@@ -208,7 +210,8 @@ cdef class TreePartition:
         self.index.bind(&problem.view, self.memory)
         memset(self.index.weight, 0, problem.n_rows * sizeof(w_t))
         memcpy(self.index.weight, problem.weight, problem.n_train * sizeof(w_t))
-        self.index.fill()
+        for p in range(problem.n_train):
+            self.index.rows[p] = <row_t>p
         self.start = <idx_t*>self.memory.take(tree.n_nodes, sizeof(idx_t))
         self.end = <idx_t*>self.memory.take(tree.n_nodes, sizeof(idx_t))
         self.projection = <double*>self.memory.take(problem.n_train, sizeof(double))

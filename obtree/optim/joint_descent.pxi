@@ -32,7 +32,7 @@ cdef class JointDescent:
     cdef int bind(self, DenseTree* tree, ScaledRows rows, const StepTargets* targets,
                   idx_t batch_size, Workspace workspace) except -1:
         cdef idx_t n_cells = tree.n_splits * tree.stride
-        cdef idx_t n_values = tree.n_leaves * tree.n_slots
+        cdef idx_t n_values = tree.n_leaves * tree.n_slots, k
         self.tree = tree
         self.rows = rows
         self.targets = targets[0]
@@ -58,7 +58,8 @@ cdef class JointDescent:
         memset(self._velocity, 0, n_cells * sizeof(float))
         memset(self._leaf_velocity, 0, n_values * sizeof(float))
         memset(self._leaf_gradient, 0, n_values * sizeof(float))
-        memset(self._batch_weight, 0, tree.n_leaves * sizeof(float))
+        for k in range(tree.n_leaves):
+            self._batch_weight[k] = -1.0
         return 0
 
     cdef void _load_case(self, Case* case, idx_t row, const float* x) noexcept nogil:
@@ -103,7 +104,7 @@ cdef class JointDescent:
         return total
 
     cdef void _add_gradients(self, idx_t p, float factor) noexcept nogil:
-        """Note the gradient of row p at the nodes that the answer turns."""
+        """Note the gradient of row p at the nodes that the answer flips."""
         cdef idx_t k
         for k in range(self._answer.n_flipped):
             add_gradient(&self._gradients, self._answer.flipped[k], p,
@@ -112,7 +113,9 @@ cdef class JointDescent:
     cdef void _add_leaf_gradient(self, node_t leaf, const Case* case, float weight) noexcept nogil:
         cdef idx_t k, n = self.tree.n_slots
         cdef float* leaf_gradient = self._leaf_gradient + leaf * n
-        if self._batch_weight[leaf] == 0:
+        # Weights may be too small for single precision, so a sum of zero says nothing.
+        if self._batch_weight[leaf] < 0:
+            self._batch_weight[leaf] = 0.0
             self._touched_leaf[self._n_touched_leaves] = leaf
             self._n_touched_leaves += 1
         self._batch_weight[leaf] += weight
@@ -162,7 +165,7 @@ cdef class JointDescent:
                 leaf_gradient[k] = 0.0
             for k in range(n):
                 theta[k] -= rule.leaf_rate * velocity[k]
-            self._batch_weight[leaf] = 0.0
+            self._batch_weight[leaf] = -1.0
             renew_leaf(tree, leaf)
 
     cdef void count(self, idx_t start, idx_t end, node_t* leaf) noexcept nogil:

@@ -34,7 +34,7 @@ cdef class JointDescent:
     cdef float* _leaf_velocity  # (n_leaves * n_slots)
     cdef float* _gradient     # (stride)
     cdef float* _leaf_gradient  # (n_leaves * n_slots) leaf gradients of a batch, zero between
-    cdef float* _batch_weight  # (n_leaves) weight of the rows behind them
+    cdef float* _batch_weight  # (n_leaves) weight of the rows behind them; -1: there are none
     cdef PlaneGradients _gradients
     cdef node_t* _touched_leaf
     cdef idx_t _n_touched_leaves

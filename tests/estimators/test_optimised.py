@@ -237,3 +237,29 @@ def test_interrupted_fit_ends_and_leaves_the_model_usable(kind, endless):
         assert child.returncode == 0
     finally:
         child.kill()
+
+
+@pytest.mark.parametrize("light", [1e-60, 1e-170, 1e-300])
+@pytest.mark.parametrize("heavy", [1.0, 1e300])
+@pytest.mark.parametrize(
+    "model",
+    [
+        NonGreedyTreeClassifier(max_depth=3),
+        TAOTreeClassifier(max_depth=3),
+        NonGreedyTreeRegressor(),
+    ],
+    ids=str,
+)
+def test_weights_next_to_nothing(model, light, heavy):
+    """Rows that weigh too little for any float are in the tree, and count for nothing."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 4))
+    y = (X[:, 1] > 0).astype(int)
+    y[X[:, 0] > 1] = 1 - y[X[:, 0] > 1]
+    weight = np.where(X[:, 0] > 1, light, heavy)
+    tree = clone(model).set_params(random_state=0).fit(X, y, sample_weight=weight).tree_
+    assert tree.n_node_samples[0] == 300
+    np.testing.assert_allclose(tree.weighted_n_node_samples[0], weight.sum(), rtol=1e-9)
+    assert 0 <= tree.impurity.min() <= tree.impurity.max() <= 1
+    value = tree.value[0].ravel()
+    assert np.isclose(value[-1], np.average(y, weights=weight / heavy), rtol=1e-6)
