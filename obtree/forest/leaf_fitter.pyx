@@ -21,8 +21,8 @@ from obtree.data.scale import find_weight_unit
 from obtree.forest.grow cimport Bag
 from obtree.forest.job cimport Job, Worker
 from obtree.forest.progress import Watch
-from obtree.tree.leaf_models import ConstantLeaf, LinearLeaf
-from obtree.tree.rows cimport Rows, open_rows
+from obtree.tree.leaf_models import ConstantLeaf, LinearLeaf, is_registered
+from obtree.tree.rows cimport open_rows
 from obtree.tree.tree import Tree, list_arrays
 
 cdef enum:
@@ -132,6 +132,10 @@ def register_fitter(fitter):
     """
     if not isinstance(fitter, type) or not issubclass(fitter, LeafFitter):
         raise TypeError(f"expected a subclass of LeafFitter, got {fitter!r}")
+    if not isinstance(fitter.kind, type) or not is_registered(fitter.kind):
+        raise ValueError(
+            f"{fitter.__name__}.kind is {fitter.kind!r}; expected a kind of leaf that is registered"
+        )
     name = fitter.kind.name
     if name in _OWN or FITTERS.get(name, fitter).__name__ != fitter.__name__:
         raise ValueError(f"there is something that fits {name!r} leaves already")

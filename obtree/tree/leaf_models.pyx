@@ -3,7 +3,7 @@
 A kind of leaf is a subclass of `LeafModel`, in Cython, that lists the arrays it keeps and predicts
 blocks of rows; ``leaf_models.pxd`` has the contract. Trees, their states and files, predictors and
 the text of a tree know nothing else of it. What fits such leaves stands elsewhere
-(``forest/leaf_fitter.pyx``, ``optim/tao_leaves.pyx``), so that a model loads without it.
+(``forest/leaf_fitter.pyx``, ``optim/tao_leaves.pxi``), so that a model loads without it.
 """
 
 from dataclasses import dataclass
@@ -177,6 +177,7 @@ cdef class LinearLeaf(LeafModel):
 
 #: The kinds that trees may have, by name.
 _KINDS = {kind.name: kind for kind in (ConstantLeaf, LinearLeaf)}
+_OWN = tuple(_KINDS)
 
 
 def register_leaf(kind):
@@ -199,9 +200,11 @@ def register_leaf(kind):
     """
     if not isinstance(kind, type) or not issubclass(kind, LeafModel):
         raise TypeError(f"expected a subclass of LeafModel, got {kind!r}")
+    if not isinstance(kind.name, str):
+        raise ValueError(f"{kind.__name__}.name is {kind.name!r}; expected a string")
     others = [other for name, other in _KINDS.items() if name != kind.name]
     taken = {name for other in others for name in other.fields}
-    if _KINDS.get(kind.name, kind).__name__ != kind.__name__:
+    if kind.name in _OWN or _KINDS.get(kind.name, kind).__name__ != kind.__name__:
         raise ValueError(f"there are leaves called {kind.name!r} already")
     if not kind.fields or not all(name.startswith("leaf_") for name in kind.fields):
         raise ValueError(f"the arrays of {kind.name!r} leaves need names that begin with 'leaf_'")
@@ -209,6 +212,11 @@ def register_leaf(kind):
         raise ValueError(f"other leaves keep {', '.join(sorted(taken & kind.fields.keys()))}")
     _KINDS[kind.name] = kind
     return kind
+
+
+def is_registered(kind):
+    """Whether trees may keep leaves of this kind."""
+    return _KINDS.get(getattr(kind, "name", None)) is kind
 
 
 def find_kind(names):

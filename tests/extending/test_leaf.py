@@ -124,3 +124,10 @@ def test_what_does_not_fit_is_refused(median):
         register_fitter(median.MedianLeaf)
     with pytest.raises(ValueError, match="fits 'linear' leaves already"):
         register_fitter(LinearFitter)
+    homeless = type("Homeless", (median.MedianFitter,), {"kind": None})
+    with pytest.raises(ValueError, match=r"Homeless\.kind is None; expected a kind of leaf"):
+        register_fitter(homeless)
+    for name in (None, "linear", "constant"):
+        usurper = type("LinearLeaf", (median.MedianLeaf,), {"name": name})
+        with pytest.raises(ValueError, match=r"name is None|there are leaves called"):
+            register_leaf(usurper)
