@@ -56,9 +56,6 @@ cdef class NodeStore:
     cdef dict to_arrays(self, idx_t n_outputs)
 
 
-# ---- base.pyx ----------------------------------------------------------------------------------
-
-
 cdef struct StopRule:
     idx_t max_depth
     idx_t min_samples_split

@@ -15,7 +15,7 @@ from obtree.core.types cimport X_t, idx_t
 cdef struct CellTable:
     # The cell of row i and column j stands at cells + i * row_stride + j * col_stride.
     const char* cells
-    int32_t kind              # which type they have, see extract.pxi
+    int32_t kind              # position of their type in NATIVE_TYPES
     idx_t n_rows
     idx_t row_stride          # bytes
     idx_t col_stride

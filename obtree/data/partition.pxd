@@ -9,9 +9,6 @@ from obtree.data.dataset cimport DataView
 from obtree.data.hyperplane cimport Hyperplane, goes_left
 
 
-# ---- partition.pyx -----------------------------------------------------------------------------
-
-
 cdef class SampleIndex:
     cdef const DataView* view
     cdef row_t* rows          # every node's rows ascend

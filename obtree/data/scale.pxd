@@ -5,9 +5,6 @@ from obtree.core.types cimport idx_t, w_t
 from obtree.data.fit cimport FitView
 
 
-# ---- scale.pyx ---------------------------------------------------------------------------------
-
-
 # OUT span (n_features): the distance between the quartiles of the feature's distinct values;
 # 1 for a constant feature. Repeated or re-ordered rows change nothing, and scaling a feature
 # by a power of two scales it exactly. Rows of weight zero do not count. Columns are shared out

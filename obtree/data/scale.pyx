@@ -70,7 +70,7 @@ cdef int distribute_columns(ColumnContext* context, work_t work, double cell_wor
     cdef idx_t n = fit.data.n_features
     cdef int n_threads = choose_threads(cell_work * n * fit.data.n_samples, fit.n_threads)
     # A thread goes through its columns row after row, as far as it can: one item each.
-    context.n_here = max(<idx_t>1, (n // n_threads + STRIP - 1) // STRIP) * STRIP
+    context.n_here = max(<idx_t>1, (n + n_threads * STRIP - 1) // (n_threads * STRIP)) * STRIP
     with nogil:
         run_items(work, context, (n + context.n_here - 1) // context.n_here, n_threads, fit.stop)
     return 0

@@ -139,10 +139,9 @@ def load_model(path, *, max_bytes=MAX_BYTES, allow_plugins=False):
         4096 bytes, and the header for what it takes once it is parsed. Whatever the file
         declares, loading takes no more memory than a small multiple of this.
     allow_plugins : bool, default=False
-        Whether a splitter of another package that the file names may be imported, and it,
-        or what fits leaves of another package, made with the parameters in the file.
-        Predicting does not need it. By default the model keeps name and parameters, and only
-        refuses to grow new trees.
+        Whether splitters and leaf fitters of other packages that the file names may be imported
+        and made with the parameters in the file. Predicting does not need them. By default the
+        model keeps names and parameters, and only refuses to grow new trees.
 
     Returns
     -------

@@ -71,7 +71,7 @@ cdef void find_sides(Scaler scaler, const Hyperplane* plane, const DensePlane* d
             near[n_near] = p
             near_rows[n_near] = rows[p]
             n_near += 1
-        if n_near == NEAR or p == n - 1:
+        if n_near == NEAR or (p == n - 1 and n_near > 0):
             project_rows(scaler.view, plane, near_rows, n_near, exact)
             for k in range(n_near):
                 out[near[k]] = exact[k]

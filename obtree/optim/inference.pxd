@@ -11,9 +11,9 @@
 # section 6).
 #
 # Either search goes from the root to the leaf of the row first, and then into other branches.
-# Turning a node with score s costs 2 |s|, so a branch is skipped when the largest loss below
+# Flipping a node with score s costs 2 |s|, so a branch is skipped when the largest loss below
 # it, less the cost of getting there, does not beat the best code so far. This leaves the
-# result as it is: bounds of the loss are never too low, and among equals the code that turns
+# result as it is: bounds of the loss are never too low, and among equals the code that flips
 # fewest nodes near the leaf was found first.
 
 from libc.math cimport fabsf

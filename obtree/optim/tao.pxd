@@ -96,7 +96,6 @@ cdef class LeafScratch:
     cdef double* sums                 # (n_values)
     cdef float* z                     # (BATCH * stride) rows in units
     cdef float* score                 # (n_values * BATCH)
-    cdef double* costs                # (BATCH)
     # A linear model under way.
     cdef float* model                 # (n_values * stride) weights, then n_values biases
     cdef AdaGrad steps

@@ -43,7 +43,6 @@ cdef class LeafScratch:
             return
         self.z = <float*>memory.take(LEAF_BATCH * stride, sizeof(float))
         self.score = <float*>memory.take(n_values * LEAF_BATCH, sizeof(float))
-        self.costs = <double*>memory.take(LEAF_BATCH, sizeof(double))
         self.model = <float*>memory.take(n_weights + n_values, sizeof(float))
         self.present = <int32_t*>memory.take(n_values, sizeof(int32_t))
         if leaves.by_ridge:

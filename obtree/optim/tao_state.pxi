@@ -107,7 +107,7 @@ cdef class TAOState:
         """
         cdef idx_t p, i, start, n, k
         cdef node_t node
-        cdef ThreadScratch thread = self._threads[0]
+        cdef ThreadScratch thread
         cdef RandState rng
         self.stop = stop
         for thread in self._threads:

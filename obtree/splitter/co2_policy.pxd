@@ -2,7 +2,7 @@
 #
 # `CO2Policy` holds the numbers, `NodeKind` what a node is like; from both follow how its rows
 # and columns are drawn and scaled, where the descent starts, how far and how long it goes, and
-# when it is looked at. The other files do what is decided here.
+# when its bound is evaluated. The other files do what is decided here.
 #
 # A node is of one of these kinds:
 #

@@ -1,11 +1,11 @@
 # Epochs of gradient steps on a stump's bound.
 #
-# Steps are made on batches, so that the bound of the node's rows may rise for a while. The stump
-# is looked at before the first step, after each epoch, or after some of them where they are short,
+# Steps are made on batches, so that the bound of the node's rows may rise for a while. Its bound
+# is evaluated before the first step, after each epoch, or after some of them where they are short,
 # and in the end: what lies lower than all before is accepted, and there it ends, so that over
 # accepted epochs the bound falls. The way goes on from where it is, accepted or not. The step is
 # halved after stretches that brought nothing; when that has happened often enough to matter no
-# more, it is time to stop. How often that is, and when to look, ``co2_policy.pxd`` tells.
+# more, it is time to stop. How often that is, and when to evaluate, ``co2_policy.pxd`` tells.
 
 from libc.math cimport INFINITY
 from libc.string cimport memcpy

@@ -11,9 +11,6 @@ from obtree.criterion.base cimport Criterion, Cut, ScanLimits
 from obtree.data.project cimport KeyRange
 
 
-# ---- sweep.pyx ---------------------------------------------------------------------------------
-
-
 cdef struct ScoreCut:
     double score              # the criterion's; larger is better, comparable within a node
     double threshold          # rows with lower < s <= threshold go left

@@ -132,16 +132,6 @@ def route_rows(tree, X):
     return leaves
 
 
-def sum_over_nodes(tree, leaves, amount):
-    """Sum of `amount` (by row) over the rows below each node."""
-    total = np.bincount(leaves, weights=amount, minlength=tree.node_count)
-    # Children have larger numbers than their parents.
-    for node in range(tree.node_count - 1, -1, -1):
-        if tree.children_left[node] >= 0:
-            total[node] += total[tree.children_left[node]] + total[tree.children_right[node]]
-    return total
-
-
 # ---- criteria ---------------------------------------------------------------------------
 
 

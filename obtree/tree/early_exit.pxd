@@ -15,7 +15,7 @@ from obtree.tree.reduce cimport Task, find_largest
 from obtree.tree.rows cimport LANES
 
 cdef enum:
-    N_CHECKS = 16             # at the rows of a block, half of them after half the trees
+    N_CHECKS = 16             # of the rows of a block, half of them after half the trees
     # Values of a row that are moved in the time of one tree, more or less.
     MOVED_PER_TREE = 48
 

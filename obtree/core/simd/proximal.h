@@ -26,7 +26,8 @@ static void approximate_rows(const float *restrict x, ptrdiff_t n_columns,
 {
     for (ptrdiff_t p = 0; p < n; ++p) {
         if (p + 3 < n) {
-            OBTREE_PREFETCH_ROW(x + rows[p + 3] * n_columns, 4 * (n_columns < 128 ? n_columns : 128));
+            OBTREE_PREFETCH_ROW(x + rows[p + 3] * n_columns,
+                                4 * (n_columns < 128 ? n_columns : 128));
         }
         out[p] = (double)dot_floats(x + rows[p] * n_columns, w, n_columns);
     }

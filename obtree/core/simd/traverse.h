@@ -4,9 +4,10 @@
  * itself: its threshold lies below every value, and its child is the slot before it.
  * Narrow nodes compare keys, integers in the order of the floats they stand for, which
  * takes fewer instructions. Rows therefore move in lock step, sixteen at a time, and
- * their memory latencies overlap; without that a walk costs four times as much. Leaves lie at very different depths (in a random forest the deepest of sixteen
- * rows needs 1.5 times the mean), so after n_unchecked steps, when many have arrived, the
- * rows still under way are moved together, and again every few steps.
+ * their memory latencies overlap; without that a walk costs four times as much. Leaves lie at
+ * very different depths (in a random forest the deepest of sixteen rows needs 1.5 times the
+ * mean), so after n_unchecked steps, when many have arrived, the rows still under way are moved
+ * together, and again every few steps.
  *
  * Vector gathers are left alone on purpose: with AVX2 gathers the same walk took 1.5 to
  * 2.4 times as long (Zen 3; Letter, California housing, MNIST, Covertype).
