@@ -42,7 +42,8 @@ cdef inline void standardise_columns(const Columns* columns, const X_t* row, bin
     """Centre and scale a row (OUT stride) that lies as in X, or holds just these columns."""
     kernels().standardise_row(row, NULL if lies_packed else columns.feature, columns.n,
                               columns.origin, columns.mean, columns.scale, out)
-    memset(out + columns.n, 0, (columns.stride - columns.n) * sizeof(float))
+    if columns.n < columns.stride:
+        memset(out + columns.n, 0, (columns.stride - columns.n) * sizeof(float))
 
 
 cdef inline idx_t write_terms(const Columns* columns, const float* w, double* threshold,
