@@ -1,10 +1,18 @@
 """Fitting a model and testing it, in the same way everywhere."""
 
 import time
+from typing import NamedTuple
 
 import numpy as np
 
 REPEATS = 3  # predictions, of which the fastest counts
+
+
+class Seconds(NamedTuple):
+    """How long something took: processor time of all threads together, and time that passed."""
+
+    processor: float
+    wall: float
 
 
 def measure_error(predicted, y):
@@ -25,7 +33,7 @@ def measure_error(predicted, y):
 
 
 def time_call(call):
-    """Run a function and take its processor time, that of all threads together.
+    """Run a function and take its time.
 
     Parameters
     ----------
@@ -34,11 +42,11 @@ def time_call(call):
 
     Returns
     -------
-    seconds : float
+    seconds : Seconds
     """
-    start = time.process_time()
+    start, wall_start = time.process_time(), time.perf_counter()
     call()
-    return time.process_time() - start
+    return Seconds(time.process_time() - start, time.perf_counter() - wall_start)
 
 
 def measure_model(cell, plan, model, split, *, train=False):
@@ -64,7 +72,7 @@ def measure_model(cell, plan, model, split, *, train=False):
     results : list of Result
     """
     split = plan.shorten(split)
-    fit_s = time_call(lambda: model.fit(split.X_train, split.y_train))
+    fit = time_call(lambda: model.fit(split.X_train, split.y_train))
     trees = getattr(model, "estimators_", None)
     results = []
     for size in cell.sizes:
@@ -75,10 +83,10 @@ def measure_model(cell, plan, model, split, *, train=False):
         if train:
             figures["train_error"] = measure_error(model.predict(split.X_train), split.y_train)
         if largest:
-            figures["fit_s"] = fit_s
-            figures["predict_s"] = min(
-                time_call(lambda: model.predict(split.X_test)) for _ in range(REPEATS)
-            )
+            predictions = [time_call(lambda: model.predict(split.X_test)) for _ in range(REPEATS)]
+            predict = Seconds(*map(min, zip(*predictions, strict=True)))
+            figures |= {"fit_s": fit.processor, "predict_s": predict.processor}
+            figures |= {"fit_wall_s": fit.wall, "predict_wall_s": predict.wall}
         results.append(
             cell.make_result(plan, size, rows=len(split.y_train), **figures, **count_nodes(model))
         )

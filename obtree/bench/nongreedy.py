@@ -90,7 +90,7 @@ def time_epoch(cell, plan, split, depth):
         tree = NonGreedyTreeClassifier(
             init=start, inference=cell.model, n_epochs=n_epochs, n_jobs=1, random_state=0
         )
-        return time_call(lambda: tree.fit(X, y))
+        return time_call(lambda: tree.fit(X, y)).processor
 
     seconds = min(time_fit(N_EPOCHS) - time_fit(0) for _ in range(REPEATS)) / N_EPOCHS
     return cell.make_result(plan, rows=len(y), leaves=start.get_n_leaves(), extra=seconds)

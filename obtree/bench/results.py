@@ -2,7 +2,7 @@
 
 A run that was interrupted keeps its lines, and the next one goes on from there: a line is found
 again by the columns of `KEY`. Lines of figures that could not be had (no data, no library) say so
-in their status and are tried again.
+in their status and are tried again. Files of older versions lack the columns that came later.
 """
 
 import csv
@@ -39,6 +39,8 @@ class Result:
         Rows for training.
     extra : float, default=None
         A figure that only this experiment has.
+    fit_wall_s, predict_wall_s : float, default=None
+        As `fit_s` and `predict_s`, but the time that passed.
     """
 
     form: str
@@ -57,6 +59,8 @@ class Result:
     predict_s: float | None = None
     rows: int | None = None
     extra: float | None = None
+    fit_wall_s: float | None = None
+    predict_wall_s: float | None = None
 
     @property
     def key(self):
@@ -89,8 +93,10 @@ class ResultFile:
             results = read_results(path)
             self.found = {result.key: result for result in results}
             text = path.read_bytes()
-            if not text.endswith(b"\n") or text.count(b"\n") != len(results) + 1:
-                self._write_whole()  # an interrupted write has left half a line
+            halved = not text.endswith(b"\n") or text.count(b"\n") != len(results) + 1
+            # Lines are appended, so that a file needs all columns before the first new one.
+            if halved or text.splitlines()[0].decode() != ",".join(COLUMNS):
+                self._write_whole()
 
     def add(self, results):
         """Append lines and see that they are on disk.
@@ -164,7 +170,8 @@ def read_results(path):
     results = []
     with path.open(newline="", encoding="utf-8") as stream:
         reader = csv.DictReader(stream)
-        if reader.fieldnames is not None and reader.fieldnames != COLUMNS:
+        known = reader.fieldnames or COLUMNS
+        if known != COLUMNS[: len(known)] or len(known) <= len(KEY):
             raise ValueError(
                 f"{path} has the columns {', '.join(reader.fieldnames)}; expected "
                 f"{', '.join(COLUMNS)}. Use --fresh to begin anew"
@@ -173,7 +180,7 @@ def read_results(path):
             if None in line or None in line.values():
                 continue
             try:
-                results.append(Result(**{name: _parse(name, line[name]) for name in COLUMNS}))
+                results.append(Result(**{name: _parse(name, line[name]) for name in known}))
             except ValueError:
                 continue
     return results

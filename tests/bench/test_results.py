@@ -2,12 +2,13 @@
 
 import csv
 import math
+from dataclasses import asdict
 
 import pytest
 
 from obtree.bench import published
 from obtree.bench.report import Table, write_tables
-from obtree.bench.results import Result, ResultFile, read_results
+from obtree.bench.results import COLUMNS, KEY, Result, ResultFile, read_results
 from obtree.bench.summary import Summaries, set_beside
 
 
@@ -18,7 +19,7 @@ def make_result(seed=0, **figures):
 def test_lines_come_back_as_they_were(tmp_path):
     path = tmp_path / "x.csv"
     lines = [
-        make_result(0, error=0.1 + 0.2, rows=15, fit_s=1e-9),
+        make_result(0, error=0.1 + 0.2, rows=15, fit_s=1e-9, fit_wall_s=0.5),
         make_result(1, status='no data, "none"'),
     ]
     store = ResultFile(path)
@@ -68,6 +69,28 @@ def test_another_table_is_not_overwritten(tmp_path):
     with pytest.raises(ValueError, match="has the columns a, b; expected form, data"):
         ResultFile(path)
     assert path.read_text() == "a,b\n1,2\n"
+
+
+@pytest.mark.parametrize("n_columns", [8, 16])
+def test_files_of_older_versions_gain_columns(tmp_path, n_columns):
+    path = tmp_path / "x.csv"
+    old = make_result(0, error=0.1)
+    with path.open("w", newline="") as stream:
+        csv.writer(stream).writerows(
+            [COLUMNS[:n_columns], list(asdict(old).values())[:n_columns]],
+        )
+    store = ResultFile(path)
+    assert store.has([old.key])
+    new = make_result(1, error=0.2, fit_wall_s=3.0)
+    store.add([new])
+    assert read_results(path) == [old, new]
+
+
+def test_a_file_without_figures_is_not_an_older_one(tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text(",".join(KEY) + "\n")
+    with pytest.raises(ValueError, match="Use --fresh to begin anew"):
+        ResultFile(path)
 
 
 def test_means_over_seeds():
