@@ -8,20 +8,12 @@ import math
 
 from obtree.bench.data import SOURCES, load
 from obtree.bench.draw import draw_lines
-from obtree.bench.libraries import PEERS, make_peer, measure_size
+from obtree.bench.libraries import PEERS, measure_size
 from obtree.bench.measure import measure_model
+from obtree.bench.models import REFINED, REFINED_TREES, is_refined, make_model, name_model
 from obtree.bench.plan import Cell, Experiment, Limits
 from obtree.bench.report import Table
 from obtree.bench.summary import OK, Summaries
-from obtree.estimators import (
-    DisjunctiveForestClassifier,
-    NonGreedyForestClassifier,
-    NonGreedyForestRegressor,
-    ObliqueForestClassifier,
-    ObliqueForestRegressor,
-    TAOForestClassifier,
-    TAOForestRegressor,
-)
 
 DATA = (
     "letter",
@@ -39,12 +31,6 @@ DATA = (
     "mnist",
 )
 GREEDY = ("axis", "axis_random", "random_oblique", "oc1", "co2")
-REFINED = {
-    "TAO": (TAOForestClassifier, TAOForestRegressor),
-    "non-greedy": (NonGreedyForestClassifier, NonGreedyForestRegressor),
-    "disjunctive": (DisjunctiveForestClassifier, None),
-}
-REFINED_TREES = 30  # each costs many greedy trees and does their work
 
 
 def list_models(regression, quick):
@@ -62,13 +48,12 @@ def list_models(regression, quick):
     models : list of str
     """
     refined = [] if quick else [name for name, pair in REFINED.items() if pair[regression]]
-    return [*PEERS, *(f"obtree {name}" for name in (*GREEDY, *refined))]
+    return [*PEERS, *map(name_model, (*GREEDY, *refined))]
 
 
 def count_trees(model, plan):
     """Return the number of trees of a model."""
-    refined = model.removeprefix("obtree ") in REFINED
-    return min(REFINED_TREES, plan.trees[-1]) if refined else plan.trees[-1]
+    return min(REFINED_TREES, plan.trees[-1]) if is_refined(model) else plan.trees[-1]
 
 
 def list_cells(plan):
@@ -84,23 +69,11 @@ def list_cells(plan):
 def measure(cell, plan):
     """Fit one model."""
     split = load(cell.data, cell.seed)
-    model = make_model(cell, plan, split.regression)
+    (n_trees,) = cell.sizes
+    model = make_model(cell.model, split.regression, n_trees, plan.n_jobs, cell.seed)
     (result,) = measure_model(cell, plan, model, split)
     figures = {"leaves": None, **measure_size(model)}
     return [result.__class__(**{**vars(result), **figures})]
-
-
-def make_model(cell, plan, regression):
-    """Return the model of a cell."""
-    (n_trees,) = cell.sizes
-    name = cell.model.removeprefix("obtree ")
-    if name == cell.model:
-        return make_peer(name, regression, n_trees, plan.n_jobs, cell.seed)
-    common = {"n_jobs": plan.n_jobs, "random_state": cell.seed}
-    if name in REFINED:
-        return REFINED[name][regression](n_trees, **common)
-    forest = ObliqueForestRegressor if regression else ObliqueForestClassifier
-    return forest(n_trees, splitter=name, **common)
 
 
 def make_tables(results, plan):
