@@ -15,7 +15,32 @@ from obtree.bench.plan import LibraryNotFoundError
 from obtree.bench.ydf_forest import YdfForest
 from obtree.core.names import unknown_name
 
-PEERS = ("RandomForest", "ExtraTrees", "LightGBM", "XGBoost", "YDF", "YDF oblique")
+PEERS = ("RandomForest", "ExtraTrees", "LightGBM", "XGBoost", "CatBoost", "YDF", "YDF oblique")
+
+
+class PresentClasses:
+    """A classifier that is given the classes of its training rows as 0, 1, 2 and so on.
+
+    XGBoost takes no other classes, and CatBoost predicts a column where there are more than two.
+
+    Parameters
+    ----------
+    model : object
+        With ``fit`` and ``predict``.
+    """
+
+    def __init__(self, model):
+        self.model = model
+
+    def fit(self, X, y):
+        """Fit the model to numbered classes."""
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        self.model.fit(X, codes)
+        return self
+
+    def predict(self, X):
+        """Return the classes that the predicted numbers stand for."""
+        return self.classes_[np.ravel(self.model.predict(X))]
 
 
 def make_peer(name, regression, n_trees, n_jobs, seed):
@@ -53,7 +78,17 @@ def make_peer(name, regression, n_trees, n_jobs, seed):
         if name == "XGBoost":
             import xgboost
 
-            return (xgboost.XGBRegressor if regression else xgboost.XGBClassifier)(**common)
+            if regression:
+                return xgboost.XGBRegressor(**common)
+            return PresentClasses(xgboost.XGBClassifier(**common))
+        if name == "CatBoost":
+            import catboost
+
+            common["thread_count"] = common.pop("n_jobs")
+            common |= {"verbose": 0, "allow_writing_files": False}
+            if regression:
+                return catboost.CatBoostRegressor(**common)
+            return PresentClasses(catboost.CatBoostClassifier(**common))
         if name in ("YDF", "YDF oblique"):
             import ydf  # noqa: F401  (its absence is to be told here)
 
@@ -83,6 +118,8 @@ def measure_size(model):
     if isinstance(model, YdfForest):
         nodes = sum(_count_ydf(tree.root) for tree in model.model_.iter_trees())
         return {"n_bytes": len(model.model_.serialize()), "nodes": nodes}
+    if isinstance(model, PresentClasses):
+        model = model.model
     size = {"n_bytes": len(pickle.dumps(model)), **count_nodes(model)}
     size.pop("leaves", None)
     if hasattr(model, "booster_"):  # LightGBM: a tree with k leaves has k - 1 tests
@@ -90,6 +127,8 @@ def measure_size(model):
         size["nodes"] = sum(2 * tree["num_leaves"] - 1 for tree in trees)
     elif hasattr(model, "get_booster"):  # XGBoost: a line of the dump is a node
         size["nodes"] = sum(text.count("\n") for text in model.get_booster().get_dump())
+    elif hasattr(model, "get_tree_leaf_counts"):  # CatBoost
+        size["nodes"] = sum(2 * int(n_leaves) - 1 for n_leaves in model.get_tree_leaf_counts())
     return {name: float(np.asarray(value)) for name, value in size.items()}
 
 

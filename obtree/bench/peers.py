@@ -206,7 +206,7 @@ def draw(results, plan):
 EXPERIMENT = Experiment(
     name="peers",
     summary="our forests beside those of other libraries",
-    source="scikit-learn, LightGBM, XGBoost and YDF",
+    source="scikit-learn, LightGBM, XGBoost, CatBoost and YDF",
     data=DATA,
     full=Limits(seeds=3, trees=(100,)),
     quick=Limits(seeds=1, trees=(20,), rows=2_000),

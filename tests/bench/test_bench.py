@@ -3,10 +3,12 @@
 import csv
 import sys
 
+import numpy as np
 import pytest
 
 from obtree.bench import co2
 from obtree.bench.libraries import PEERS, make_peer, measure_size
+from obtree.bench.measure import measure_error
 from obtree.bench.plan import LibraryNotFoundError
 from obtree.bench.results import read_results
 from obtree.bench.run import EXPERIMENTS
@@ -148,11 +150,12 @@ def test_without_matplotlib(tiny_data, tmp_path, capsys, no_matplotlib):
 
 
 def test_without_a_library(tiny_data, tmp_path, monkeypatch, no_matplotlib):
-    for name in ("lightgbm", "xgboost", "ydf"):
+    for name in ("catboost", "lightgbm", "xgboost", "ydf"):
         monkeypatch.setitem(sys.modules, name, None)
     assert run(tmp_path, "peers", "--only", "pendigits") == 0
     results = {result.model: result for result in read_results(tmp_path / "peers.csv")}
     assert results["LightGBM"].status == "lightgbm is not installed"
+    assert results["CatBoost"].status == "catboost is not installed"
     assert results["YDF oblique"].status == "ydf is not installed"
     assert results["obtree co2"].status == "ok"
     columns, row = read_table(tmp_path / "peers-quick-errors.csv")
@@ -177,8 +180,21 @@ def test_sizes_of_peers(name, tiny_data):
 
 
 def test_unknown_peers_are_refused():
-    with pytest.raises(ValueError, match="unknown library 'CatBoost'; expected one of"):
-        make_peer("CatBoost", False, 3, 1, 0)
+    with pytest.raises(ValueError, match="unknown library 'H2O'; expected one of"):
+        make_peer("H2O", False, 3, 1, 0)
+
+
+@pytest.mark.parametrize("name", PEERS)
+def test_peers_take_classes_that_are_not_numbered_in_turn(name):
+    try:
+        model = make_peer(name, False, 5, 1, 0)
+    except LibraryNotFoundError as error:
+        pytest.skip(str(error))
+    X = np.repeat(np.eye(3), 40, axis=0) + np.linspace(0, 0.1, 120)[:, None]
+    y = np.repeat([1, 3, 4], 40)
+    predicted = model.fit(X, y).predict(X)
+    assert predicted.shape == y.shape
+    assert measure_error(predicted, y) < 0.1
 
 
 def check_failure(capsys, text):
