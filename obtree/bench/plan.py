@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from obtree.bench.folder import find_folder, list_tables
 from obtree.bench.results import Result
 from obtree.core.names import expect_name, show
 from obtree.core.params import Integer, check_param
@@ -54,6 +55,8 @@ class Plan:
         Threads of every model.
     output : Path
         Folder of everything that is written.
+    tables : Path or None, default=None
+        Folder that the data sets come from, for an experiment on whatever is in one.
     """
 
     form: str
@@ -63,6 +66,7 @@ class Plan:
     only: tuple
     n_jobs: int
     output: Path
+    tables: Path | None = None
 
     @property
     def quick(self):
@@ -160,8 +164,8 @@ class Experiment:
         One line on it.
     source : str
         The paper, or what is compared.
-    data : tuple of str
-        Data sets in the order of the tables.
+    data : tuple of str or None
+        Data sets in the order of the tables; None where they are what a folder holds.
     full, quick : Limits
         What the two forms do.
     list_cells : callable of Plan
@@ -177,7 +181,7 @@ class Experiment:
     name: str
     summary: str
     source: str
-    data: tuple
+    data: tuple | None
     full: Limits
     quick: Limits
     list_cells: Callable
@@ -185,7 +189,17 @@ class Experiment:
     make_tables: Callable
     draw: Callable | None = None
 
-    def make_plan(self, output, quick=False, seeds=None, trees=None, only=None, n_jobs=-1):
+    def make_plan(
+        self,
+        output,
+        quick=False,
+        seeds=None,
+        trees=None,
+        only=None,
+        n_jobs=-1,
+        tables=None,
+        measuring=True,
+    ):
         """Put limits and options together.
 
         Parameters
@@ -202,6 +216,10 @@ class Experiment:
             Data sets; None means all.
         n_jobs : int, default=-1
             Threads.
+        tables : path-like, default=None
+            Folder of the data sets, where the experiment does not name them; None looks for one.
+        measuring : bool, default=True
+            Whether data are needed; without, a folder of them may be missing.
 
         Returns
         -------
@@ -213,16 +231,21 @@ class Experiment:
             raise ValueError(f"--trees has no meaning for {self.name}; leave it out")
         for size in trees or ():
             check_param("--trees", size, Integer(1))
+        if tables is not None and self.data is not None:
+            raise ValueError(f"--tables has no meaning for {self.name}; leave it out")
+        folder = find_folder(tables, measuring) if self.data is None else None
+        data = list_tables(folder) if self.data is None else self.data
         for name in only or ():
-            if name not in self.data:
-                expected = expect_name(name, self.data)
+            if name not in data:
+                expected = expect_name(name, data)
                 raise ValueError(f"{self.name} has no data set {show(name)}; {expected}")
         return Plan(
             form="quick" if quick else "full",
             seeds=seeds or limits.seeds,
             trees=tuple(sorted(set(trees))) if trees else limits.trees,
             rows=limits.rows,
-            only=tuple(name for name in self.data if not only or name in only),
+            only=tuple(name for name in data if not only or name in only),
             n_jobs=n_jobs,
             output=Path(output),
+            tables=folder,
         )

@@ -21,7 +21,8 @@ def add_parser(subparsers):
         help="re-run experiments of the papers, beside their published figures",
         description="Measure, print and write tables (CSV and Markdown) and figures. Results are "
         "written as they come; the same command goes on where an interrupted one stopped. Data "
-        "come from the folder that OBTREE_DATA names (<name>.npz), else from OpenML.",
+        "come from the folder that OBTREE_DATA names (<name>.npz), else from OpenML; those of "
+        "the experiment tables from the folder --tables.",
     )
     parser.add_argument(
         "experiment",
@@ -32,12 +33,18 @@ def add_parser(subparsers):
     add = parser.add_argument
     add("--quick", action="store_true", help="few rows, trees and seeds: minutes, not hours")
     add("--output", default="bench", metavar="DIR", help="folder of results (default: bench)")
-    add("--seeds", type=int, help="models, or random splits, to average over")
+    add("--seeds", "--splits", type=int, help="models, or random splits, to average over")
     add(
         "--trees",
         type=int,
         nargs="+",
         help="sizes of the forests; dnrf-tables, unified-figures and peers use the largest",
+    )
+    add(
+        "--tables",
+        metavar="DIR",
+        help="folder of c_*.npz and r_*.npz for the experiment tables (default: the one that "
+        "OBTREE_TABLES names, else the folder suite beside the one that OBTREE_DATA names)",
     )
     add("--only", nargs="+", metavar="DATASET", help="data sets (default: all)")
     add("--models", nargs="+", metavar="MODEL", help="models, as in the tables (default: all)")
@@ -58,7 +65,14 @@ def run(args):
     """
     experiment = EXPERIMENTS[args.experiment]
     plan = experiment.make_plan(
-        args.output, args.quick, args.seeds, args.trees, args.only, args.n_jobs
+        args.output,
+        args.quick,
+        args.seeds,
+        args.trees,
+        args.only,
+        args.n_jobs,
+        args.tables,
+        measuring=not args.report,
     )
     if args.fresh and args.report:
         raise CommandError("--fresh and --report contradict each other; expected one of them")

@@ -251,6 +251,7 @@ def test_near_names_are_suggested(tmp_path, capsys):
         (["co2-table1", "--models", "co3"], "co2-table1 has no model 'co3'; expected one of"),
         (["peers", "--fresh", "--report"], "--fresh and --report contradict each other"),
         (["nongreedy-figures", "--trees", "3"], "--trees has no meaning for nongreedy-figures"),
+        (["peers", "--tables", "."], "--tables has no meaning for peers; leave it out"),
     ],
 )
 def test_mistakes(options, message, tmp_path, capsys):
