@@ -3,6 +3,7 @@
 import numpy as np
 
 from obtree.bench.plan import LibraryNotFoundError
+from obtree.bench.ranking import find_groups
 
 COLOURS = np.array([[0.87, 0.47, 0.26], [0.24, 0.49, 0.77], [0.37, 0.63, 0.36], [0.6, 0.4, 0.65]])
 
@@ -118,3 +119,55 @@ def draw_posteriors(path, panels, span, n_columns):
         ax.set_axis_off()
     figure.savefig(path, dpi=110)
     return path
+
+
+def draw_ranks(path, panels):
+    """Draw mean ranks on a line; bars join models that do not differ (Demsar 2006).
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    panels : dict of str to (dict of str to float, float)
+        Mean ranks by model and their critical difference, by title.
+
+    Returns
+    -------
+    path : Path
+    """
+    most = max(len(ranks) for ranks, _ in panels.values())
+    figure, axes = make_figure(len(panels), 1, 7.5, 1.2 + 0.14 * most)
+    for ax, (title, (ranks, difference)) in zip(axes.flat, panels.items(), strict=True):
+        ax.set_title(title, fontsize=9)
+        ax.set_axis_off()
+        _draw_rank_line(ax, ranks, difference)
+    figure.savefig(path, dpi=110)
+    return path
+
+
+def _draw_rank_line(ax, ranks, difference):
+    """Draw one line of ranks: its length is a unit of x for each rank, a label one of y."""
+    n = len(ranks)
+    line = {"color": "black", "lw": 0.9, "solid_capstyle": "butt"}
+    ax.plot([1, n], [0, 0], **line)
+    for rank in range(1, n + 1):
+        ax.plot([rank, rank], [0, 0.25], **line)
+        ax.text(rank, 0.35, str(rank), ha="center", va="bottom", fontsize=8)
+    ax.plot([1, 1 + difference], [1.9, 1.9], color="black", lw=1.8)
+    label = f"critical difference {difference:.2f}"
+    ax.text(1 + difference / 2, 2.0, label, ha="center", va="bottom", fontsize=8)
+    groups = find_groups(list(ranks.values()), difference)
+    for k, (lowest, highest) in enumerate(groups):
+        ends = [lowest - 0.04, highest + 0.04]
+        ax.plot(ends, [-0.4 - 0.35 * k] * 2, color="black", lw=2.5)
+    # The better half is named on the left, the best on top; the other half on the right.
+    names = sorted(ranks, key=ranks.get)
+    top = -0.6 - 0.35 * len(groups)
+    half = (n + 1) // 2
+    sides = (("right", 0.7, names[:half]), ("left", n + 0.3, names[half:][::-1]))
+    for side, end, some in sides:
+        for k, name in enumerate(some):
+            y = top - k
+            ax.plot([ranks[name], ranks[name], end], [0, y, y], **line)
+            ax.text(end, y, f" {name}, {ranks[name]:.2f} ", ha=side, va="center", fontsize=8)
+    ax.set(xlim=(0.7 - 0.4 * n, n + 0.3 + 0.4 * n), ylim=(top - half, 2.9))
