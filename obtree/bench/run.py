@@ -4,7 +4,7 @@ import sys
 
 from tqdm import tqdm
 
-from obtree.bench import co2, dnrf, nongreedy, peers, tao, unified
+from obtree.bench import co2, dnrf, nongreedy, peers, tables, tao, unified
 from obtree.bench.data import DataNotFoundError
 from obtree.bench.plan import LibraryNotFoundError
 from obtree.bench.report import format_table, write_tables
@@ -13,7 +13,7 @@ from obtree.core.names import expect_name, show
 
 EXPERIMENTS = {
     module.EXPERIMENT.name: module.EXPERIMENT
-    for module in (co2, dnrf, tao, nongreedy, unified, peers)
+    for module in (co2, dnrf, tao, nongreedy, unified, peers, tables)
 }
 NO_DATA = "no data"
 
@@ -66,13 +66,13 @@ def run_experiment(
         results = store.select(plan.form)
         stem = experiment.name if plan.form == "full" else f"{experiment.name}-{plan.form}"
         heading = f"{experiment.name}, {plan.form} form: {experiment.source}"
-        tables = experiment.make_tables(results, plan)
-        paths = [store.path, *write_tables(tables, plan.output, stem, heading)]
+        shown = experiment.make_tables(results, plan)
+        paths = [store.path, *write_tables(shown, plan.output, stem, heading)]
     if not any(result.status == OK for result in results):
         raise NothingMeasuredError(
             f"{store.path} has no results of the {plan.form} form; expected some, or no --report"
         )
-    for table in tables:
+    for table in shown:
         print(f"\n{table.title}\n")
         print(format_table(table.columns, table.body))
         print(f"\n{table.note}" if table.note else "")

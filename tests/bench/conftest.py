@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from obtree.bench.data import FOLDER_VARIABLE, SOURCES
+from obtree.bench.folder import TABLES_VARIABLE
 
 ABSENT = ("usps", "protein", "sensit", "ijcnn", "char74k")
 
@@ -43,7 +44,21 @@ def no_network(monkeypatch):
     monkeypatch.setattr("sklearn.datasets.fetch_openml", refuse)
 
 
+@pytest.fixture(scope="session")
+def tiny_tables(tmp_path_factory):
+    """Two tables of each task."""
+    folder = tmp_path_factory.mktemp("tables")
+    rng = np.random.default_rng(0)
+    for name in ("c_one", "c_two", "r_one", "r_two"):
+        X = rng.normal(size=(64, 3)).astype(np.float32)
+        y = X[:, 0] + 0.1 * rng.normal(size=64)
+        y = y.astype(np.float32) if name[0] == "r" else np.digitize(y, [0, 1]).astype(np.int16)
+        np.savez(folder / f"{name}.npz", X=X, y=y)
+    return folder
+
+
 @pytest.fixture
-def tiny_data(tiny_folder, monkeypatch):
+def tiny_data(tiny_folder, tiny_tables, monkeypatch):
     monkeypatch.setenv(FOLDER_VARIABLE, str(tiny_folder))
+    monkeypatch.setenv(TABLES_VARIABLE, str(tiny_tables))
     return tiny_folder

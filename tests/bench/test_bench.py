@@ -21,6 +21,7 @@ OPTIONS = {
     "nongreedy-figures": [],
     "unified-figures": ["--trees", "2"],
     "peers": ["--trees", "2"],
+    "tables": [],
 }
 
 
