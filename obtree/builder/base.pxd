@@ -90,6 +90,7 @@ cdef class TreeBuilder:
     cdef SplitResult result           # the latest proposal, in buffers of the workspace
     cdef double* term_share           # of the proposal's terms
     cdef object _monotonic            # keeps settings.monotonic alive
+    cdef object _relevance            # keeps settings.relevance alive
 
     cdef int bind(self, const FitView* fit, Criterion criterion, Splitter splitter, rule,
                   Workspace workspace) except -1

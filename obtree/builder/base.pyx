@@ -31,6 +31,7 @@ cdef class TreeBuilder:
                   Workspace workspace) except -1:
         """Take scratch and hand the collaborators what they need; once per worker."""
         cdef const int8_t[::1] signs
+        cdef const float[::1] relevance
         cdef const DataView* view = fit.data
         cdef idx_t max_terms = view.n_features + EXTRA_TERMS
         self.rule.max_depth = rule.max_depth
@@ -41,12 +42,17 @@ cdef class TreeBuilder:
         self.rule.max_leaf_nodes = rule.max_leaf_nodes
         self.settings.max_features = rule.max_features
         self.settings.monotonic = NULL
+        self.settings.relevance = NULL
         self.settings.stop = fit.stop
         self.constrained = rule.monotonic_cst is not None
         if self.constrained:
             self._monotonic = np.ascontiguousarray(rule.monotonic_cst, dtype=np.int8)
             signs = self._monotonic
             self.settings.monotonic = &signs[0]
+        if rule.relevance is not None:
+            self._relevance = np.ascontiguousarray(rule.relevance, dtype=np.float32)
+            relevance = self._relevance
+            self.settings.relevance = &relevance[0]
         self.criterion = criterion
         self.splitter = splitter
         self.index = SampleIndex()

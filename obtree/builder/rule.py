@@ -25,6 +25,8 @@ class GrowthRule:
         -1 for no limit; otherwise the tree grows best-first.
     min_impurity_decrease : float
     monotonic_cst : int8 ndarray of shape (n_features,) or None
+    relevance : float32 ndarray of shape (n_features,) or None
+        How often each feature takes part in draws, above 0 and up to 1.
     """
 
     max_depth: int = NO_LIMIT
@@ -35,3 +37,4 @@ class GrowthRule:
     max_leaf_nodes: int = -1
     min_impurity_decrease: float = 0.0
     monotonic_cst: np.ndarray | None = None
+    relevance: np.ndarray | None = None

@@ -1,9 +1,10 @@
-# Bootstrap samples; a part of forest/grow.pyx.
+# Samples of the rows, with or without replacement; a part of forest/grow.pyx.
 #
 # A bootstrap is kept as how often each row was drawn. About 63 % of the rows are drawn
 # at all, so a tree works on that many rows with whole-number weights instead of on
-# copies. The draws come from a stream of their own, derived from the tree's seed: the
-# out-of-bag rows of a tree can be found again from its seed.
+# copies. A sample without replacement has weights of one. The draws come from a stream of
+# their own, derived from the tree's seed: the out-of-bag rows of a tree can be found again
+# from its seed.
 
 import numpy as np
 
@@ -11,21 +12,27 @@ from libc.stdint cimport int32_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from obtree.core.memory cimport Workspace
-from obtree.core.random cimport RandState, bounded, seed_state
+from obtree.core.random cimport RandState, bounded, draw_in_order, seed_state
 from obtree.core.types cimport idx_t, w_t
 
 cdef enum:
     BOOTSTRAP_STREAM = 1              # the tree itself draws from stream 0
 
 
-cdef void draw_bootstrap(uint64_t seed, idx_t n_samples, idx_t n_draws,
+cdef void draw_bootstrap(uint64_t seed, idx_t n_samples, idx_t n_draws, bint replace,
                          w_t* weight) noexcept nogil:
     cdef RandState rng
-    cdef idx_t _k
+    cdef idx_t k
     seed_state(&rng, seed, BOOTSTRAP_STREAM)
     memset(weight, 0, n_samples * sizeof(w_t))
-    for _k in range(n_draws):
-        weight[bounded(&rng, n_samples)] += 1.0
+    if replace:
+        for k in range(n_draws):
+            weight[bounded(&rng, n_samples)] += 1.0
+        return
+    for k in range(n_samples):
+        if draw_in_order(n_draws, n_samples - k, &rng):
+            weight[k] = 1.0
+            n_draws -= 1
 
 
 cdef void balance_classes(const int32_t* codes, idx_t n_samples, idx_t n_outputs, idx_t stride,
@@ -53,18 +60,21 @@ cdef class Bag:
     ----------
     n_samples : int
     n_draws : int
-        Rows drawn with replacement; 0 to use every row once.
+        Rows drawn; 0 to use every row once.
+    replace : bool
+        Whether a row may be drawn more than once.
     sample_weight : float64 ndarray of shape (n_samples,) or None
     balance : tuple or None
         Class codes (n_samples, n_outputs) to balance in each bootstrap, and a number above them.
     """
 
-    def __init__(self, idx_t n_samples, idx_t n_draws, sample_weight, balance):
+    def __init__(self, idx_t n_samples, idx_t n_draws, bint replace, sample_weight, balance):
         cdef const w_t[::1] weights
         cdef const int32_t[:, ::1] codes
         self._workspace = Workspace()
         self._n_samples = n_samples
         self._n_draws = n_draws
+        self._replace = replace
         self.sample_weight = NULL
         self._codes = NULL
         if sample_weight is not None:
@@ -83,7 +93,7 @@ cdef class Bag:
         cdef w_t total = 0.0
         cdef idx_t i
         if self._n_draws > 0:
-            draw_bootstrap(seed, n, self._n_draws, weight)
+            draw_bootstrap(seed, n, self._n_draws, self._replace, weight)
         else:
             for i in range(n):
                 weight[i] = 1.0
@@ -100,7 +110,7 @@ cdef class Bag:
                 memcpy(weight, self.sample_weight, n * sizeof(w_t))
 
 
-def bootstrap_counts(seed, idx_t n_samples, idx_t n_draws):
+def bootstrap_counts(seed, idx_t n_samples, idx_t n_draws, bint replace=True):
     """How often the tree of this seed drew each row.
 
     Parameters
@@ -110,15 +120,17 @@ def bootstrap_counts(seed, idx_t n_samples, idx_t n_draws):
     n_samples : int
         Rows to draw from.
     n_draws : int
-        Draws, with replacement.
+        Draws.
+    replace : bool, default=True
+        Whether a row may be drawn more than once.
 
     Returns
     -------
     int32 ndarray of shape (n_samples,)
     """
-    if n_samples < 1 or n_draws < 0:
+    if n_samples < 1 or n_draws < 0 or (n_draws > n_samples and not replace):
         raise ValueError(f"cannot draw {n_draws} of {n_samples} rows")
     counts = np.empty(n_samples, dtype=np.float64)
     cdef w_t[::1] view = counts
-    draw_bootstrap(<uint64_t>seed, n_samples, n_draws, &view[0])
+    draw_bootstrap(<uint64_t>seed, n_samples, n_draws, replace, &view[0])
     return counts.astype(np.int32)

@@ -1,4 +1,4 @@
-# Bootstrap samples as whole-number weights on distinct rows: see bootstrap.pxi.
+# Samples of the rows as whole-number weights on distinct rows: see bootstrap.pxi.
 
 from libc.stdint cimport int32_t, uint64_t
 
@@ -7,7 +7,8 @@ from obtree.core.types cimport idx_t, w_t
 
 
 # OUT weight (n_samples): how often each row was drawn by the tree of that seed.
-cdef void draw_bootstrap(uint64_t seed, idx_t n_samples, idx_t n_draws, w_t* weight) noexcept nogil
+cdef void draw_bootstrap(uint64_t seed, idx_t n_samples, idx_t n_draws, bint replace,
+                         w_t* weight) noexcept nogil
 
 # Scale weights so that the classes drawn weigh the same, output after output.
 # IN codes (n_samples, n_outputs) with classes below `stride`; SCRATCH counts (stride).
@@ -18,6 +19,7 @@ cdef void balance_classes(const int32_t* codes, idx_t n_samples, idx_t n_outputs
 cdef class Bag:
     cdef idx_t _n_samples
     cdef idx_t _n_draws
+    cdef bint _replace
     cdef const w_t* sample_weight     # NULL: every row weighs 1
     cdef const int32_t* _codes        # classes to balance, or NULL
     cdef idx_t _n_outputs

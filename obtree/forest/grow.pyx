@@ -47,12 +47,13 @@ cdef class GrowthJob(Job):
     cdef object _seeds
     cdef object _sample_weight
     cdef idx_t _n_bootstrap
+    cdef bint _replace
     cdef object _balance              # (codes, number above them) or None
     cdef Targets _targets
     cdef FitView _fit                 # lent to whatever works here
 
     def __init__(self, Dataset dataset, Targets targets, seeds, sample_weight, n_bootstrap,
-                 balance_subsample):
+                 replace, balance_subsample):
         if targets.y is not None and targets.view.n_samples != dataset.view.n_samples:
             raise ValueError(
                 f"y has {targets.view.n_samples} rows; expected {dataset.view.n_samples}, as X has"
@@ -65,6 +66,7 @@ cdef class GrowthJob(Job):
             sample_weight = np.ascontiguousarray(sample_weight, dtype=np.float64)
         self._sample_weight = sample_weight
         self._n_bootstrap = n_bootstrap
+        self._replace = replace
         self._targets = targets
         self._balance = None
         if balance_subsample and targets.view.kind == CLASS_TARGETS:
@@ -104,8 +106,8 @@ cdef class GrowthWorker(Worker):
         builder_class = DepthFirstBuilder if rule.max_leaf_nodes < 0 else BestFirstBuilder
         self._builder = builder_class()
         self._seeds = &seeds[0]
-        self._bag = Bag(job._dataset.n_samples, job._n_bootstrap, job._sample_weight,
-                        job._balance)
+        self._bag = Bag(job._dataset.n_samples, job._n_bootstrap, job._replace,
+                        job._sample_weight, job._balance)
         criterion.prepared, splitter.prepared = prepared
         self._builder.bind(&job._fit, criterion, splitter, rule, self._workspace)
         self._kept = job._seeds
@@ -152,8 +154,8 @@ cdef double estimate_work(Dataset dataset, rule, idx_t n_trees):
 
 
 def grow_trees(Dataset dataset, Targets targets, Criterion criterion, Splitter splitter, rule, *,
-               seeds, sample_weight=None, n_bootstrap=0, balance_subsample=False, n_threads=1,
-               verbose=0, desc="growing", stats=None):
+               seeds, sample_weight=None, n_bootstrap=0, replace=True, balance_subsample=False,
+               n_threads=1, verbose=0, desc="growing", stats=None):
     """Grow one tree for each seed.
 
     Parameters
@@ -171,7 +173,9 @@ def grow_trees(Dataset dataset, Targets targets, Criterion criterion, Splitter s
     sample_weight : float64 ndarray of shape (n_samples,), optional
         Rows of weight zero do not take part.
     n_bootstrap : int, default=0
-        Rows drawn with replacement for each tree; 0 to use every row once.
+        Rows drawn for each tree; 0 to use every row once.
+    replace : bool, default=True
+        Whether a row may be drawn more than once.
     balance_subsample : bool, default=False
         Whether to weigh classes inversely to their frequency in each tree's sample.
     n_threads : int, default=1
@@ -195,7 +199,8 @@ def grow_trees(Dataset dataset, Targets targets, Criterion criterion, Splitter s
         return []
     work = estimate_work(dataset, rule, len(seeds))
     n_threads = min(choose_threads(work, n_threads, REGION_WORK), len(seeds))
-    job = GrowthJob(dataset, targets, seeds, sample_weight, n_bootstrap, balance_subsample)
+    job = GrowthJob(dataset, targets, seeds, sample_weight, n_bootstrap, replace,
+                    balance_subsample)
     watch = Watch(job, len(seeds), desc, verbose)
     try:
         call_detached(job.run, criterion, splitter, rule, n_threads, watch=watch)

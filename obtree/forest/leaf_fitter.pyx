@@ -246,7 +246,7 @@ cdef class LeafWorker(Worker):
 
 
 def fit_leaf_models(trees, X, y, n_classes=None, *, fitter, seeds, sample_weight=None,
-                    n_bootstrap=0, balance_subsample=False, n_threads=1, verbose=0):
+                    n_bootstrap=0, replace=True, balance_subsample=False, n_threads=1, verbose=0):
     """Give the leaves of grown trees models.
 
     Parameters
@@ -260,7 +260,7 @@ def fit_leaf_models(trees, X, y, n_classes=None, *, fitter, seeds, sample_weight
         None for regression.
     fitter : LeafFitter
         What fits them.
-    seeds, sample_weight, n_bootstrap, balance_subsample
+    seeds, sample_weight, n_bootstrap, replace, balance_subsample
         As they were for `grow_trees`: they make up the rows of each tree.
     n_threads : int, default=1
     verbose : int, default=0
@@ -281,7 +281,7 @@ def fit_leaf_models(trees, X, y, n_classes=None, *, fitter, seeds, sample_weight
     work = fitter.estimate_work(X.shape[1]) * len(trees) * X.shape[0]
     n_threads = min(choose_threads(work, n_threads, REGION_WORK), len(trees))
     problem = LeafProblem(X, y, n_classes, sample_weight, unit)
-    job = LeafJob(trees, problem, seeds, n_bootstrap, sample_weight, balance)
+    job = LeafJob(trees, problem, seeds, n_bootstrap, replace, sample_weight, balance)
     watch = Watch(job, len(trees), "fitting leaves", verbose)
     try:
         call_detached(job.run, fitter, n_threads, watch=watch)

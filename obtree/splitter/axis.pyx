@@ -56,7 +56,7 @@ cdef class AxisSplitter(Splitter):
     cdef int bind(self, const DataView* view, const TargetView* targets, Criterion criterion,
                   const SplitSettings* settings, Workspace workspace) except -1:
         Splitter.bind(self, view, targets, criterion, settings, workspace)
-        bind_candidates(&self.pool, view, workspace)
+        bind_candidates(&self.pool, view, settings.relevance, workspace)
         self.bins_from = <idx_t*>workspace.take(view.n_features, sizeof(idx_t))
         self.codes = <uint32_t*>workspace.take(view.n_samples, sizeof(uint32_t))
         self.words = <uint64_t*>workspace.take(view.n_samples, sizeof(uint64_t))

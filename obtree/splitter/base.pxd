@@ -29,6 +29,8 @@ cdef struct SplitSettings:
     # The same for every node of a tree.
     idx_t max_features        # candidate directions a node
     const int8_t* monotonic   # n_features signs, NULL when there are no constraints
+    # (n_features) how often each takes part in draws, above 0 and up to 1; NULL: all alike.
+    const float* relevance
     const volatile int* stop  # becomes non-zero when the user interrupts: return LEAF soon
 
 

@@ -20,10 +20,11 @@ from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libc.string cimport memset
 
 from obtree.core.memory cimport Workspace
-from obtree.core.random cimport RandState, draw_next
+from obtree.core.random cimport RandState
 from obtree.core.types cimport feature_t, idx_t, row_t
 from obtree.data.dataset cimport DataView
 from obtree.data.read cimport RowEntries, column_varies, view_entries
+from obtree.splitter.relevance cimport draw_relevant
 
 
 cdef enum:
@@ -43,6 +44,7 @@ cdef struct Candidates:
     feature_t* list_[MAX_LISTS]
     idx_t size[MAX_LISTS]
     bint looked               # whether the node has looked for columns that vary
+    const float* relevance    # of all columns, or NULL
     # Wide data only.
     const DataView* view
     uint64_t* varies          # (n_features / 64) bits; zeros between uses
@@ -87,7 +89,7 @@ cdef inline idx_t draw_candidate(Candidates* pool, RandState* rng) noexcept nogi
     if pool.n_drawn == pool.n_features:
         return -1
     pool.n_drawn += 1
-    return draw_next(pool.feature, pool.n_drawn - 1, pool.n_features, rng)
+    return draw_relevant(pool.feature, pool.n_drawn - 1, pool.n_features, pool.relevance, rng)
 
 
 cdef inline void mark_constant(Candidates* pool, idx_t n_later) noexcept nogil:
@@ -104,10 +106,11 @@ cdef enum:
 
 
 # Take scratch; once per worker.
-cdef inline int bind_candidates(Candidates* pool, const DataView* view,
+cdef inline int bind_candidates(Candidates* pool, const DataView* view, const float* relevance,
                                 Workspace workspace) except -1:
     cdef idx_t n_features = view.n_features, room = n_features
     pool.view = view
+    pool.relevance = relevance
     pool.n_lists = 1
     if n_features > WIDE_POOL:
         # Every list is at most three quarters of the one before.

@@ -182,6 +182,7 @@ cdef class CO2Splitter(Splitter):
         self._axis.bind(view, targets, criterion, &self._axis_settings, workspace)
         self._node = StumpNode()
         policy.max_columns = self._find_max_columns(view.n_features, targets)
+        policy.relevance = settings.relevance
         policy.single_tree = settings.max_features >= view.n_features
         self._node.bind(view, targets, <ColumnScales?>self.prepared, workspace, max_batch,
                         policy)

@@ -60,6 +60,7 @@ cdef struct CO2Policy:
     idx_t max_rows            # that a node is looked at through
     idx_t max_columns         # the same, or HALF
     idx_t min_columns         # that are never divided
+    const float* relevance    # of the features, or NULL
     idx_t sparse_columns      # in nodes of mostly zeros, or ...
     idx_t sparse_columns_per_row
 
@@ -114,6 +115,7 @@ cdef inline void init_policy(CO2Policy* policy) noexcept nogil:
     policy.least_rows = 2
     policy.binary_rows = 200
     policy.max_rows = policy.max_columns = 0
+    policy.relevance = NULL
     policy.min_columns = 16
     policy.sparse_columns = 1024
     policy.sparse_columns_per_row = 4

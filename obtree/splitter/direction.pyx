@@ -28,7 +28,7 @@ cdef class DirectionSplitter(Splitter):
                   const SplitSettings* settings, Workspace workspace) except -1:
         cdef idx_t max_terms = view.n_features + EXTRA_TERMS
         Splitter.bind(self, view, targets, criterion, settings, workspace)
-        bind_features(&self.features, view, workspace)
+        bind_features(&self.features, view, settings.relevance, workspace)
         self.sweeper = IntervalSweep() if self.two_sided else ScoreSweep()
         self.sweeper.bind(criterion, workspace, view.n_samples)
         self.candidate.feature = <feature_t*>workspace.take(max_terms, sizeof(feature_t))

@@ -33,6 +33,7 @@ from obtree.data.targets cimport CLASS_TARGETS, TargetView
 from obtree.splitter.axis cimport AxisSplitter
 from obtree.splitter.base cimport NodeTask, SplitResult, SplitSettings, Splitter, TreeTask
 from obtree.splitter.candidates cimport WIDE_POOL, pack_known
+from obtree.splitter.relevance cimport keep_relevant
 from obtree.splitter.sweep cimport ScoreCut, ScoreSweep, reset_cut
 
 include "plane_search.pxi"
@@ -240,6 +241,7 @@ cdef class OC1Splitter(Splitter):
         """Features that no row lacks, ascending; of too many a sample that has `start`."""
         cdef idx_t n = find_complete(self.view, task.rows, task.n, self._codes, self._features)
         cdef idx_t k, n_chosen = 0, n_wanted = self._max_columns
+        n = keep_relevant(self._features, n, start, self.settings.relevance, self.rng)
         if n <= n_wanted:
             return n
         n_wanted -= 1

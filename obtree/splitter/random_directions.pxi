@@ -22,6 +22,7 @@ from obtree.splitter.candidates cimport (
     begin_draws, bind_candidates, draw_candidate, meets_constants, narrow_candidates,
     reset_candidates,
 )
+from obtree.splitter.relevance cimport keep_relevant
 
 
 cdef uint64_t GOLDEN = 0x9E3779B97F4A7C15     # odd, with bits of all kinds
@@ -33,14 +34,15 @@ cdef enum:
 
 cdef class RandomDirections:
 
-    cdef int bind(self, const DataView* view, const double* scale, double mean_terms,
-                  bint dense, WeightKind kind, idx_t max_draws, Workspace workspace) except -1:
+    cdef int bind(self, const DataView* view, const double* scale, const float* relevance,
+                  double mean_terms, bint dense, WeightKind kind, idx_t max_draws,
+                  Workspace workspace) except -1:
         cdef idx_t p = view.n_features
         cdef uint64_t n_slots = 16
         self.view = view
         self.kind = kind
         self.dense = dense
-        bind_candidates(&self.pool, view, workspace)
+        bind_candidates(&self.pool, view, relevance, workspace)
         self.scale = scale
         self.size_up_to = <double*>workspace.take(p, sizeof(double))
         self.n_sizes = fill_sizes(p, min(mean_terms, <double>p), self.size_up_to)
@@ -90,6 +92,10 @@ cdef class RandomDirections:
             plane.n_terms = self.view.n_features
             for k in range(plane.n_terms):
                 plane.feature[k] = <feature_t>k
+            plane.n_terms = keep_relevant(plane.feature, plane.n_terms,
+                                          <feature_t>bounded(rng, plane.n_terms)
+                                          if self.pool.relevance != NULL else 0,
+                                          self.pool.relevance, rng)
         else:
             plane.n_terms = min(self.draw_size(rng), n_varying)
             self.pool.n_drawn = self.pool.n_constant

@@ -33,9 +33,10 @@ cdef class RandomDirections:
     cdef uint64_t* words      # (n_samples)
 
     # Once per worker. `mean_terms` non-zeros on average, up to max_draws directions a node.
-    # IN scale (n_features), kept.
-    cdef int bind(self, const DataView* view, const double* scale, double mean_terms,
-                  bint dense, WeightKind kind, idx_t max_draws, Workspace workspace) except -1
+    # IN scale (n_features) and relevance (the same, or NULL), kept.
+    cdef int bind(self, const DataView* view, const double* scale, const float* relevance,
+                  double mean_terms, bint dense, WeightKind kind, idx_t max_draws,
+                  Workspace workspace) except -1
 
     cdef void begin_tree(self) noexcept nogil
 

@@ -142,7 +142,8 @@ cdef class RandomObliqueSplitter(Splitter):
         Splitter.bind(self, view, targets, criterion, settings, workspace)
         self.directions = RandomDirections()
         self.scales = <ObliqueScales?>self.prepared
-        self.directions.bind(view, self.scales.scale, self.feature_combinations, self.dense,
+        self.directions.bind(view, self.scales.scale, settings.relevance,
+                             self.feature_combinations, self.dense,
                              <WeightKind><int>WEIGHTS.index(self.weights),
                              3 * settings.max_features + 16, workspace)
         self.scores = IntervalSweep() if self.two_sided else ScoreSweep()

@@ -68,6 +68,7 @@ cdef class RotationSplitter(Splitter):
     cdef readonly Py_ssize_t group_size
 
     cdef GroupRotation rotation
+    cdef SplitSettings inner_settings
     cdef bint by_class                # whether y is one class
     cdef object _rotated              # float32 (n_samples, n_features)
     cdef X_t* rotated
@@ -101,6 +102,9 @@ cdef class RotationSplitter(Splitter):
         self.by_class = targets.kind == CLASS_TARGETS and targets.n_outputs == 1
         if self.by_class:
             n_classes = targets.max_n_classes
+        # Components of several features are not those that a relevance was found for.
+        self.inner_settings = settings[0]
+        self.inner_settings.relevance = NULL
         self.rotation = GroupRotation()
         self.rotation.bind(view, self.group_size, n_classes, settings.stop, workspace)
         self._rotated = cells = np.empty((view.n_samples, view.n_features), dtype=np.float32)
@@ -133,8 +137,8 @@ cdef class RotationSplitter(Splitter):
             fit.n_threads = 1
             self.splitter.prepared = self.splitter.prepare(&fit)
             self.tree_memory = Workspace()
-            self.splitter.bind(&self.dataset.view, self.targets, self.criterion, self.settings,
-                               self.tree_memory)
+            self.splitter.bind(&self.dataset.view, self.targets, self.criterion,
+                               &self.inner_settings, self.tree_memory)
         return self.splitter.begin_tree(task)
 
     cdef int node_split(self, const NodeTask* task, SplitResult* out) except -1 nogil:

@@ -37,6 +37,7 @@ from obtree.splitter.base cimport NodeTask
 from obtree.splitter.co2_policy cimport (
     CO2Policy, count_columns, count_sparse_columns, find_kind, scale_column,
 )
+from obtree.splitter.relevance cimport keep_relevant
 from obtree.splitter.stump cimport Batch
 
 cdef enum:
@@ -140,6 +141,7 @@ cdef class StumpNode:
     cdef idx_t _draw_columns(self, idx_t n_complete, feature_t kept, RandState* rng) noexcept nogil:
         """The columns that are looked at, `kept` among them; how many there are."""
         cdef idx_t wanted, k, n_binary = 0, n_drawn = 0
+        n_complete = keep_relevant(self._complete, n_complete, kept, self._policy.relevance, rng)
         for k in range(n_complete):
             n_binary += self.view.columns[self._complete[k]].n_values <= 2
         wanted = count_columns(self._policy, n_complete, n_binary)

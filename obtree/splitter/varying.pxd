@@ -13,10 +13,11 @@ from libc.stdint cimport uint32_t, uint64_t
 from libc.string cimport memset
 
 from obtree.core.memory cimport Workspace
-from obtree.core.random cimport RandState, draw_next
+from obtree.core.random cimport RandState
 from obtree.core.types cimport feature_t, idx_t, row_t
 from obtree.data.dataset cimport DataView
 from obtree.data.read cimport column_varies
+from obtree.splitter.relevance cimport draw_relevant
 
 
 cdef struct VaryingFeatures:
@@ -28,11 +29,13 @@ cdef struct VaryingFeatures:
     uint32_t node             # number of the node
     uint32_t* seen_in         # (n_features) last node in which a column was found to vary
     uint64_t* words           # (n_samples)
+    const float* relevance    # of all columns, or NULL
 
 
 cdef inline int bind_features(VaryingFeatures* pool, const DataView* view,
-                              Workspace workspace) except -1:
+                              const float* relevance, Workspace workspace) except -1:
     pool.view = view
+    pool.relevance = relevance
     pool.feature = <feature_t*>workspace.take(view.n_features, sizeof(feature_t))
     pool.seen_in = <uint32_t*>workspace.take(view.n_features, sizeof(uint32_t))
     pool.words = <uint64_t*>workspace.take(view.n_samples, sizeof(uint64_t))
@@ -76,7 +79,7 @@ cdef inline idx_t draw_features(VaryingFeatures* pool, RandState* rng, idx_t wan
     cdef feature_t j
     while n_drawn < wanted and pool.n_constant + n_drawn < n_features:
         at = pool.n_constant + n_drawn
-        j = draw_next(feature, at, n_features, rng)
+        j = draw_relevant(feature, at, n_features, pool.relevance, rng)
         if varies(pool, j):
             drawn[n_drawn] = j
             n_drawn += 1

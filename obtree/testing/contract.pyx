@@ -82,6 +82,7 @@ cdef class SplitterBench:
         self._stop = 0
         self._settings.max_features = max_features
         self._settings.monotonic = NULL
+        self._settings.relevance = NULL
         self._settings.stop = &self._stop
         self._room = dataset.n_features + EXTRA_TERMS
         self._feature = np.empty(self._room + GUARD, dtype=np.int32)

@@ -203,6 +203,7 @@ def propose_splits(Dataset dataset, bound, Splitter splitter, rows, weight, *,
     splitter = splitter.clone()
     settings.max_features = max_features
     settings.monotonic = NULL
+    settings.relevance = NULL
     settings.stop = &stop
     fit = lend_fit(&dataset.view, &targets.view, NULL, &stop, 1)
     criterion.prepared = criterion.prepare(&fit)

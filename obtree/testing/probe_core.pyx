@@ -142,11 +142,11 @@ cdef class Generator:
         return drawn
 
 
-def draw_bootstrap(uint64_t seed, idx_t n_samples, idx_t n_draws):
+def draw_bootstrap(uint64_t seed, idx_t n_samples, idx_t n_draws, bint replace=True):
     """How often each row was drawn, as the weights a tree sees."""
     out = np.empty(n_samples)
     cdef w_t[::1] weight = out
-    grow.draw_bootstrap(seed, n_samples, n_draws, &weight[0])
+    grow.draw_bootstrap(seed, n_samples, n_draws, replace, &weight[0])
     return out
 
 

@@ -47,6 +47,7 @@ PUBLIC_PXD = [
     "obtree/splitter/axis.pxd",
     "obtree/splitter/base.pxd",
     "obtree/splitter/candidates.pxd",
+    "obtree/splitter/relevance.pxd",
     "obtree/splitter/direction.pxd",
     "obtree/splitter/random_oblique.pxd",
     "obtree/splitter/sweep.pxd",
