@@ -19,6 +19,7 @@ from obtree.estimators.base import (
 )
 from obtree.estimators.oob import predict_out_of_bag
 from obtree.estimators.params import VERBOSE, resolve_max_samples
+from obtree.estimators.sampling import RowSample
 from obtree.splitter.registry import resolve_splitter
 from obtree.splitter.rotation import RotationSplitter
 from obtree.tree.predict import COMBINE
@@ -34,18 +35,26 @@ class BaseForestModel(BaseModel):
     _combine_rules = COMBINE
     _bootstrap_rules = (FLAG,)
 
-    def _wrap_trees(self, trees, seeds, classes, max_features):
-        """Make each grown tree an estimator of its own."""
-        params = {
+    def _list_tree_params(self):
+        """Return the parameters that the forest's trees have from it."""
+        return {
             name: getattr(self, name)
             for name in self._tree_class().get_params(deep=False)
             if name != "class_weight"  # already in the weights of the rows
         }
-        name = self._splitter_param
+
+    def _wrap_trees(self, trees, seeds, classes, max_features, template=None):
+        """Make each grown tree an estimator of its own, with the parameters of another."""
+        kind, params = self._tree_class, None
+        if template is None:
+            params = self._list_tree_params()
+        else:
+            kind, params = type(template), template.get_params(deep=False)
+        name = kind._splitter_param
         params[name] = clone(params[name], safe=False)
         estimators = []
         for tree, seed in zip(trees, seeds, strict=True):
-            estimator = self._tree_class(**{**params, "random_state": int(seed)})
+            estimator = kind(**{**params, "random_state": int(seed)})
             estimator.n_features_in_ = self.n_features_in_
             if hasattr(self, "feature_names_in_"):
                 estimator.feature_names_in_ = self.feature_names_in_
@@ -175,17 +184,22 @@ class BaseObliqueForest(BaseForestModel, BaseOblique):
             grown, entropy = self._recall_forest()
             known_offset = [tree.tree_.feature_offset for tree in grown[:1]]
             plan = self._plan_growth(X, y, sample_weight, known_offset)
-            n_draws = self._count_draws(plan.n_rows)
             if grown:
                 self._check_same_problem(grown[0], plan)
             stats = {}
-            fresh = self._grow_missing(plan, grown, entropy, n_draws, stats)
+            fresh = []
+            if len(grown) < self.n_estimators:
+                fresh = self._grow_missing(plan, grown, entropy, stats)
+            else:
+                warnings.warn(
+                    "Warm-start fitting without increasing n_estimators does not fit new trees.",
+                    stacklevel=2,
+                )
             if grown:
                 known = getattr(self, "splitter_stats_", {})
                 stats = {name: stats.get(name, 0) + known.get(name, 0) for name in known | stats}
             self.splitter_stats_ = stats
             self._entropy = entropy
-            self._n_draws = n_draws
             self._store_forest(
                 grown + fresh, plan.target.n_outputs, plan.target.classes, plan.rule.max_features
             )
@@ -206,7 +220,10 @@ class BaseObliqueForest(BaseForestModel, BaseOblique):
 
     def _make_splitter(self):
         """Return the splitter that grows the trees, on rotated features if they are."""
-        splitter = resolve_splitter(self.splitter)
+        return self._rotate(resolve_splitter(self.splitter))
+
+    def _rotate(self, splitter):
+        """Return a splitter for rotated features, if they are."""
         group_size = check_param("rotation_size", self.rotation_size, Integer(2, 64))
         if check_param("rotation", self.rotation, "pca", None) is None:
             return splitter
@@ -239,18 +256,14 @@ class BaseObliqueForest(BaseForestModel, BaseOblique):
                 "columns, and y as many outputs and the same classes, as in the first fit"
             )
 
-    def _grow_missing(self, plan, grown, entropy, n_draws, stats):
+    def _grow_missing(self, plan, grown, entropy, stats):
         """Grow trees up to ``n_estimators`` and return them as estimators."""
-        if len(grown) == self.n_estimators:
-            warnings.warn(
-                "Warm-start fitting without increasing n_estimators does not fit new trees.",
-                stacklevel=3,
-            )
-            return []
         seeds = spawn_seeds(entropy, len(grown), self.n_estimators)
+        sample = RowSample(self._count_draws(plan.n_rows))
+        self._samples = [sample] * self.n_estimators
         trees = plan.grow(
             seeds,
-            n_bootstrap=n_draws,
+            **sample.options,
             balance_subsample=self._balances_subsample(),
             n_threads=self._count_threads(),
             verbose=int(self.verbose),
@@ -272,8 +285,8 @@ class BaseObliqueForest(BaseForestModel, BaseOblique):
         values = predict_out_of_bag(
             self._list_trees(),
             [estimator.random_state for estimator in self.estimators_],
+            self._samples,
             plan,
-            self._n_draws,
             self.combine,
             self._count_threads(),
         )

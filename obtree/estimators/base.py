@@ -7,9 +7,9 @@ interrupted leaves the estimator as it was.
 """
 
 import contextlib
+import dataclasses
 import operator
 import warnings
-from dataclasses import dataclass
 
 import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin
@@ -41,7 +41,7 @@ from obtree.splitter.registry import resolve_splitter
 from obtree.tree.predict import Predictor
 
 
-@dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True, eq=False)
 class GrowthPlan:
     """Everything that growing needs, checked and resolved.
 
@@ -67,6 +67,8 @@ class GrowthPlan:
         What fits the leaves; None when they are constant.
     offset : ndarray of float64 or None
         What has been subtracted from the columns of X, for trees to subtract as well.
+    dataset : Dataset or None
+        X encoded, where several calls of `grow` share it; all rows take part then.
     """
 
     X: object
@@ -79,11 +81,41 @@ class GrowthPlan:
     ccp_alpha: float
     leaf: LeafFitter | None = None
     offset: np.ndarray | None = None
+    dataset: Dataset | None = None
 
     @property
     def n_rows(self):
         """Number of rows that take part."""
         return self.X.shape[0] if self.rows is None else len(self.rows)
+
+    def take_rows(self):
+        """Return the same plan without the rows that do not take part.
+
+        Returns
+        -------
+        plan : GrowthPlan
+        """
+        if self.rows is None:
+            return self
+        target = dataclasses.replace(self.target, y=self.target.y[self.rows])
+        return dataclasses.replace(self, X=self.X[self.rows], target=target, rows=None)
+
+    def encode(self, n_threads):
+        """Return the same plan with X encoded, for several calls of `grow`.
+
+        Parameters
+        ----------
+        n_threads : int
+            Number of threads.
+
+        Returns
+        -------
+        plan : GrowthPlan
+            Its rows are those that take part.
+        """
+        plan = self.take_rows()
+        dataset = Dataset(plan.X, n_threads=n_threads, keep_rows=True)
+        return dataclasses.replace(plan, dataset=dataset)
 
     def grow(self, seeds, *, n_threads=1, **options):
         """Grow and prune one tree per seed, and fit its leaves.
@@ -103,12 +135,15 @@ class GrowthPlan:
             For features from which `offset` has been subtracted.
         """
         # A row of zero weight is an absent row, in bootstraps as well.
-        X = self.X if self.rows is None else self.X[self.rows]
-        y = self.target.y if self.rows is None else self.target.y[self.rows]
+        taken = self.take_rows()
+        X, y = taken.X, taken.target.y
         targets = Targets(y, self.target.n_classes)
-        keep_rows = getattr(self.splitter, "needs_rows", False)
+        dataset = self.dataset
+        if dataset is None:
+            keep_rows = getattr(self.splitter, "needs_rows", False)
+            dataset = Dataset(X, n_threads=n_threads, keep_rows=keep_rows)
         trees = grow_trees(
-            Dataset(X, n_threads=n_threads, keep_rows=keep_rows),
+            dataset,
             targets,
             make_criterion(self.criterion, targets),
             self.splitter,

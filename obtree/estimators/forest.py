@@ -6,13 +6,13 @@ import numpy as np
 
 from obtree.core.names import show
 from obtree.core.params import check_param
-from obtree.estimators.bagging import BaseObliqueForest
+from obtree.estimators.auto import BaseAutoForest
 from obtree.estimators.params import expand_class_weight
 from obtree.estimators.task import ClassificationTask, RegressionTask
 from obtree.estimators.tree import ObliqueTreeClassifier, ObliqueTreeRegressor
 
 
-class ObliqueForestClassifier(ClassificationTask, BaseObliqueForest):
+class ObliqueForestClassifier(ClassificationTask, BaseAutoForest):
     """Forest for classification with a choice of splitters.
 
     Parameters
@@ -122,7 +122,7 @@ class ObliqueForestClassifier(ClassificationTask, BaseObliqueForest):
         self,
         n_estimators=100,
         *,
-        splitter="axis",
+        splitter="auto",
         criterion="gini",
         max_depth=None,
         min_samples_split=2,
@@ -200,7 +200,7 @@ class ObliqueForestClassifier(ClassificationTask, BaseObliqueForest):
         return values[:, 0] if values.shape[1] == 1 else np.moveaxis(values, 1, 2)
 
 
-class ObliqueForestRegressor(RegressionTask, BaseObliqueForest):
+class ObliqueForestRegressor(RegressionTask, BaseAutoForest):
     """Forest for regression with a choice of splitters.
 
     Parameters
@@ -301,7 +301,7 @@ class ObliqueForestRegressor(RegressionTask, BaseObliqueForest):
         self,
         n_estimators=100,
         *,
-        splitter="axis",
+        splitter="auto",
         criterion="squared_error",
         max_depth=None,
         min_samples_split=2,

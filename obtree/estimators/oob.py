@@ -7,11 +7,10 @@ in no tree, so every tree predicts it, but it does not count in the score.
 import numpy as np
 import scipy.sparse as sp
 
-from obtree.forest.grow import bootstrap_counts
 from obtree.tree.predict import PROBABILITY_FLOOR, Predictor, normalise_logarithms
 
 
-def predict_out_of_bag(trees, seeds, plan, n_draws, combine, n_threads):
+def predict_out_of_bag(trees, seeds, samples, plan, combine, n_threads):
     """Combine, for each row, the trees that did not see it.
 
     Parameters
@@ -20,10 +19,10 @@ def predict_out_of_bag(trees, seeds, plan, n_draws, combine, n_threads):
         All trees of the forest.
     seeds : sequence of int
         Seed of each tree.
+    samples : sequence of RowSample
+        How the rows of each tree were drawn.
     plan : GrowthPlan
         Data of the fit.
-    n_draws : int
-        Bootstrap draws per tree.
     combine : {"average", "product", "vote"}
         How trees are combined.
     n_threads : int
@@ -34,14 +33,14 @@ def predict_out_of_bag(trees, seeds, plan, n_draws, combine, n_threads):
     values : ndarray of shape (n_samples, n_outputs, n_classes or 1)
         Rows that no tree can judge are NaN.
     """
-    X = _to_predict_layout(plan.X)
+    X = to_predict_layout(plan.X)
     n_samples = X.shape[0]
     total = None
     n_judges = np.zeros(n_samples, dtype=np.int64)
     out = np.ones(n_samples, dtype=bool)
     rows = slice(None) if plan.rows is None else plan.rows
-    for tree, seed in zip(trees, seeds, strict=True):
-        out[rows] = bootstrap_counts(seed, plan.n_rows, n_draws) == 0
+    for tree, seed, sample in zip(trees, seeds, samples, strict=True):
+        out[rows] = sample.count(seed, plan.n_rows) == 0
         values = _score_votes(Predictor([tree]).predict(X, n_threads=n_threads), combine)
         if total is None:
             total = np.zeros_like(values)
@@ -55,8 +54,17 @@ def predict_out_of_bag(trees, seeds, plan, n_draws, combine, n_threads):
     return total / np.maximum(n_judges, 1)[:, None, None]
 
 
-def _to_predict_layout(X):
-    """Turn validated training features into what prediction reads."""
+def to_predict_layout(X):
+    """Turn validated training features into what prediction reads.
+
+    Parameters
+    ----------
+    X : ndarray or sparse matrix
+
+    Returns
+    -------
+    X : float32 ndarray in C order, or csr_matrix
+    """
     if not sp.issparse(X):
         return np.ascontiguousarray(X, dtype=np.float32)
     X = X.tocsr()

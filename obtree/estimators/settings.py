@@ -1,0 +1,234 @@
+"""What ``splitter="auto"`` chooses from: ways to grow the trees of a forest.
+
+A setting is a splitter with parameters of the tree, a way to draw its rows, and whether its planes
+draw features by relevance or are refined as a whole. Settings vary only what the user left at its
+default, and only those take part that can do what the data and the other parameters ask for. Which
+ones stand here, and what was tried besides, is told in the benchmarks of the documentation.
+"""
+
+from dataclasses import dataclass, field
+
+import scipy.sparse as sp
+from sklearn.base import clone
+
+from obtree.core.names import show
+from obtree.core.params import refuse_param
+from obtree.estimators.sampling import RowSample
+from obtree.splitter.base import Splitter
+from obtree.splitter.registry import name_splitter, resolve_splitter
+
+AUTO = "auto"
+
+#: Part of the rows that a tree sees where rows are not drawn with replacement. What is left out
+#: judges it; more of it makes trees differ more, and each of them worse.
+SUBSAMPLE = 0.8
+
+#: Columns up to which settings take part that look at all features in every node.
+MANY_FEATURES = 1000
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One way to grow trees.
+
+    Parameters
+    ----------
+    name : str
+        What the table of the race calls it.
+    splitter : str or Splitter
+        Proposes the splits.
+    params : dict
+        Parameters of the tree, in place of the forest's.
+    replace : bool
+        Whether rows are drawn with replacement (bootstrap), or a part of them without.
+    relevant : bool
+        Whether features are drawn by their relevance.
+    refined : bool
+        Whether trees are refined by alternating optimisation.
+    cost : float
+        By which fraction of the least error it has to be better than the cheapest to be worth
+        its time.
+    """
+
+    name: str
+    splitter: str | Splitter
+    params: dict = field(default_factory=dict)
+    replace: bool = False
+    relevant: bool = False
+    refined: bool = False
+    cost: float = 0.0
+
+    def sample_rows(self, n_rows, bootstrap, max_draws):
+        """Return how the rows of a tree are drawn.
+
+        Parameters
+        ----------
+        n_rows : int
+            Rows to draw from.
+        bootstrap : bool or "auto"
+            Whether to draw with replacement; "auto" leaves it to the setting.
+        max_draws : int
+            Most rows to draw.
+
+        Returns
+        -------
+        sample : RowSample
+        """
+        replace = self.replace if bootstrap == AUTO else bool(bootstrap)
+        n_draws = n_rows if replace else max(1, round(SUBSAMPLE * n_rows))
+        return RowSample(min(n_draws, max_draws), replace)
+
+
+#: In the order in which they win ties; the first one is taken where nothing can be judged.
+CLASSIFICATION = (
+    Setting("axis", "axis", replace=True),
+    Setting("axis, entropy", "axis", {"criterion": "entropy"}, replace=True),
+    Setting("axis, all features", "axis", {"max_features": None}, replace=True),
+    Setting("discriminant", "discriminant", cost=0.005),
+    Setting("discriminant, entropy", "discriminant", {"criterion": "entropy"}, cost=0.005),
+    Setting("discriminant, all features", "discriminant", {"max_features": None}, cost=0.01),
+    Setting(
+        "discriminant, all features, entropy",
+        "discriminant",
+        {"max_features": None, "criterion": "entropy"},
+        cost=0.01,
+    ),
+    Setting("random_oblique", "random_oblique"),
+    Setting("random_oblique, relevant features", "random_oblique", relevant=True),
+    Setting("co2", "co2", cost=0.02),
+)
+
+REGRESSION = (
+    Setting("axis", "axis", replace=True),
+    Setting("axis, third of the features", "axis", {"max_features": 1 / 3}, replace=True),
+    Setting(
+        "axis, linear leaves",
+        "axis",
+        {"max_features": 1 / 3, "leaf": "linear", "min_samples_leaf": 10},
+        replace=True,
+    ),
+    Setting("random_oblique", "random_oblique", replace=True),
+    Setting("discriminant", "discriminant", {"max_features": 1 / 3}, replace=True, cost=0.005),
+    Setting("co2", "co2", replace=True, relevant=True, cost=0.02),
+    Setting("oc1", "oc1", replace=True, relevant=True, cost=0.03),
+    Setting("TAO", "axis", relevant=True, refined=True, cost=0.05),
+)
+
+#: Parameters of the forest with which refined trees cannot be grown, unless they are defaults.
+NOT_REFINED = (
+    "criterion",
+    "max_features",
+    "min_samples_split",
+    "max_leaf_nodes",
+    "min_impurity_decrease",
+    "ccp_alpha",
+    "monotonic_cst",
+    "rotation",
+    "leaf",
+    "leaf_l2",
+)
+
+
+def is_race(splitter):
+    """Tell whether a parameter asks for a choice among settings.
+
+    Parameters
+    ----------
+    splitter : object
+        What the user gave.
+
+    Returns
+    -------
+    bool
+    """
+    return isinstance(splitter, (list, tuple)) or (isinstance(splitter, str) and splitter == AUTO)
+
+
+def list_settings(estimator, known):
+    """Return the settings that the user named.
+
+    Parameters
+    ----------
+    estimator : forest
+        With ``splitter`` "auto", or a list of "auto", names, classes and splitters.
+    known : tuple of Setting
+        What "auto" stands for.
+
+    Returns
+    -------
+    settings : list of Setting
+    """
+    given = estimator.splitter
+    if isinstance(given, str):
+        return list(known)
+    if not given:
+        refuse_param("splitter", given, expected="a splitter, 'auto', or a list of such")
+    settings = []
+    for item in given:
+        if isinstance(item, str) and item == AUTO:
+            settings += known
+            continue
+        splitter = resolve_splitter(item)
+        name = item if isinstance(item, str) else name_splitter(type(splitter)) or show(splitter)
+        wanted = splitter.prefers_bootstrap
+        replace = not hasattr(estimator, "class_weight") if wanted == "regression" else wanted
+        settings.append(Setting(name, clone(splitter, safe=False), replace=bool(replace)))
+    return settings
+
+
+def select_settings(settings, estimator, X, n_outputs):
+    """Return the settings that can do what is asked for.
+
+    Parameters
+    ----------
+    settings : list of Setting
+        Result of `list_settings`.
+    estimator : forest
+        Its other parameters count.
+    X : ndarray or sparse matrix
+        Features.
+    n_outputs : int
+        Columns of y.
+
+    Returns
+    -------
+    settings : list of Setting
+        At least one.
+    """
+    defaults = type(estimator)().get_params(deep=False)
+    changed = {
+        name
+        for name, value in estimator.get_params(deep=False).items()
+        if name in defaults and not _is_same(value, defaults[name])
+    }
+    chosen = [
+        setting
+        for setting in settings
+        if not changed & setting.params.keys()
+        and not (setting.refined and changed.intersection(NOT_REFINED))
+        and not (setting.refined and (sp.issparse(X) or n_outputs > 1))
+        and not (X.shape[1] == 1 and _is_oblique(setting))
+        and not (X.shape[1] > MANY_FEATURES and _looks_at_all(estimator, setting))
+        and (
+            estimator.monotonic_cst is None or resolve_splitter(setting.splitter).supports_monotonic
+        )
+    ]
+    return chosen or settings[:1]
+
+
+def _is_same(value, default):
+    """Tell whether a parameter has its default; arrays never do."""
+    return value is default or (type(value) is type(default) and value == default)
+
+
+def _is_oblique(setting):
+    """Tell whether a setting needs several features."""
+    return setting.refined or name_splitter(type(resolve_splitter(setting.splitter))) not in (
+        "axis",
+        "axis_random",
+    )
+
+
+def _looks_at_all(estimator, setting):
+    """Tell whether a setting looks at all features in every node, by itself."""
+    return "max_features" in setting.params and setting.params["max_features"] is None
