@@ -16,6 +16,7 @@ import importlib.metadata
 import os
 
 import numpy as np
+from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from obtree.core.names import show
@@ -32,18 +33,18 @@ from obtree.estimators.forest import ObliqueForestClassifier, ObliqueForestRegre
 from obtree.estimators.nongreedy import NonGreedyTreeClassifier, NonGreedyTreeRegressor
 from obtree.estimators.nongreedy_forest import NonGreedyForestClassifier, NonGreedyForestRegressor
 from obtree.estimators.npy import can_store
+from obtree.estimators.packed_states import pack_states, unpack_states
+from obtree.estimators.saved_members import decode_members, encode_members
 from obtree.estimators.saved_params import decode_params, encode_params
+from obtree.estimators.settings import is_race
 from obtree.estimators.tao import TAOTreeClassifier, TAOTreeRegressor
 from obtree.estimators.tao_forest import TAOForestClassifier, TAOForestRegressor
 from obtree.estimators.tree import ObliqueTreeClassifier, ObliqueTreeRegressor
 from obtree.tree.normal_form import form_from_state, form_to_state
 from obtree.tree.state import tree_from_state, tree_to_state
-from obtree.tree.tree import is_optional
 
 FORMAT = 1
 MAX_BYTES = 2**32
-# What a tree takes beside its arrays: the objects that hold them, and its estimator.
-TREE_BYTES = 2**12
 HEADER_FIELDS = {
     "format",
     "obtree",
@@ -53,6 +54,7 @@ HEADER_FIELDS = {
     "feature_names",
     "max_features",
     "class_kinds",
+    "members",
 }
 CLASS_KINDS = ("plain", "object")
 
@@ -119,11 +121,14 @@ def save_model(path, estimator):
         "max_features": estimator.max_features_,
         "class_kinds": kinds,
     }
-    seeds = [child.random_state for child in getattr(estimator, "estimators_", ())]
+    children = getattr(estimator, "estimators_", ())
+    seeds = [child.random_state for child in children]
     arrays = {f"classes_{k}": found for k, found in enumerate(classes)}
+    if is_race(getattr(estimator, "splitter", None)):
+        header["members"], arrays["member"] = encode_members(children)
     arrays["seeds"] = np.array(seeds, dtype=np.uint32)
     to_state = form_to_state if isinstance(estimator, BaseDisjunctive) else tree_to_state
-    arrays.update(_pack_states([to_state(tree) for tree in estimator._list_trees()]))
+    arrays.update(pack_states([to_state(tree) for tree in estimator._list_trees()]))
     write_archive(path, header, arrays)
 
 
@@ -204,10 +209,16 @@ def _build_estimator(header, arrays, max_bytes, allow_plugins):
     estimator = kind(**decode_params(header["params"], kind, allow_plugins))
     _restore_features(estimator, header)
     seeds = arrays.pop("seeds")
+    members = None
+    if is_race(getattr(estimator, "splitter", None)):
+        kinds = {name: ESTIMATORS[name] for name in _list_member_kinds(estimator)}
+        members = decode_members(
+            header["members"], arrays.pop("member"), len(seeds), kinds, allow_plugins
+        )
     classes = _decode_classes(header["class_kinds"], arrays)
     soft = isinstance(estimator, BaseDisjunctive)
     from_state, check = (form_from_state, _check_form) if soft else (tree_from_state, _check_tree)
-    trees = [from_state(state) for state in _unpack_states(arrays, max_bytes)]
+    trees = [from_state(state) for state in unpack_states(arrays, max_bytes)]
     for tree in trees:
         check(tree, trees[0], estimator.n_features_in_, classes)
     max_features = _check_count("max_features", header["max_features"])
@@ -220,8 +231,15 @@ def _build_estimator(header, arrays, max_bytes, allow_plugins):
         estimator._store_tree(trees[0], classes, max_features)
         return estimator
     check_param("combine", estimator.combine, *estimator._combine_rules)
+    if members is None:
+        children = estimator._wrap_trees(trees, seeds, classes, max_features)
+    else:
+        children = [
+            estimator._wrap_trees([tree], [seed], classes, candidates, template)[0]
+            for tree, seed, (template, candidates) in zip(trees, seeds, members, strict=True)
+        ]
     estimator._store_forest(
-        estimator._wrap_trees(trees, seeds, classes, max_features),
+        children,
         trees[0].n_outputs,
         classes,
         max_features,
@@ -229,6 +247,12 @@ def _build_estimator(header, arrays, max_bytes, allow_plugins):
     # A warm start continues with trees of fresh seeds.
     estimator._entropy = int(np.random.SeedSequence(seeds).generate_state(1)[0])
     return estimator
+
+
+def _list_member_kinds(estimator):
+    """Return the names of what a forest of several settings may consist of."""
+    greedy = type(estimator)._tree_class.__name__
+    return greedy, "TAOTreeClassifier" if is_classifier(estimator) else "TAOTreeRegressor"
 
 
 def _restore_features(estimator, header):
@@ -270,90 +294,6 @@ def _check_form(form, first, n_features, classes):
     same_offset = have_same_offset(form.feature_offset, first.feature_offset)
     if form.n_features != n_features or not same_offset:
         raise ValueError("its forms disagree with its header")
-
-
-def _pack_states(states):
-    """Lay the arrays of all trees end to end.
-
-    Parameters
-    ----------
-    states : list of dict
-        Values are arrays or integers. An array that some states lack has length 0 there.
-
-    Returns
-    -------
-    arrays : dict of str to ndarray
-        ``tree.<key>`` and, for arrays, ``length.<key>`` with one entry per tree.
-    """
-    arrays = {}
-    examples = {key: value for state in states for key, value in state.items()}
-    for key, example in examples.items():
-        if isinstance(example, np.ndarray):
-            column = [state.get(key, example[:0]) for state in states]
-            arrays[f"tree.{key}"] = np.concatenate(column)
-            arrays[f"length.{key}"] = np.array([len(values) for values in column], dtype=np.int64)
-        else:
-            arrays[f"tree.{key}"] = np.array([state[key] for state in states], dtype=np.int64)
-    return arrays
-
-
-def _unpack_states(arrays, max_bytes):
-    """Undo `_pack_states`."""
-    parts = {"tree": {}, "length": {}}
-    for name, values in arrays.items():
-        part, _, key = name.partition(".")
-        if part not in parts or not key:
-            raise ValueError(f"it holds an array {name!r}, which no model has")
-        parts[part][key] = values
-    unknown = sorted(parts["length"].keys() - parts["tree"].keys())
-    if unknown:
-        raise ValueError(f"it holds lengths of {unknown[0]}, and no such array")
-    n_trees = _count_trees(parts["tree"]["format"], max_bytes)
-    columns = {
-        key: _split_column(key, values, parts["length"].get(key), n_trees)
-        for key, values in parts["tree"].items()
-    }
-    return [
-        {
-            key: column[t]
-            for key, column in columns.items()
-            if not is_optional(key) or len(column[t])
-        }
-        for t in range(n_trees)
-    ]
-
-
-def _count_trees(formats, max_bytes):
-    """Return the number of trees, each of which says what format it has."""
-    n_trees = formats.size
-    if n_trees == 0:
-        raise ValueError("it has no trees")
-    if n_trees * TREE_BYTES > max_bytes:
-        raise ValueError(
-            f"its {n_trees} trees take {n_trees * TREE_BYTES} bytes or more, more than "
-            f"max_bytes={max_bytes}"
-        )
-    return n_trees
-
-
-def _split_column(key, values, lengths, n_trees):
-    """Cut one field into trees: a number each, or an array each if there are lengths."""
-    counts, label = (values, key) if lengths is None else (lengths, f"the lengths of {key}")
-    if counts.ndim != 1 or counts.dtype != np.int64:
-        raise ValueError(f"{label} must be int64 numbers, one for each tree")
-    if len(counts) != n_trees:
-        raise ValueError(
-            f"its arrays describe different numbers of trees: format {n_trees}, {label} "
-            f"{len(counts)}"
-        )
-    if lengths is None:
-        return values.tolist()
-    if values.ndim == 0 or (lengths < 0).any():
-        raise ValueError(f"the lengths of {key} are not valid")
-    # Python integers, which do not overflow.
-    if sum(lengths.tolist()) != len(values):
-        raise ValueError(f"the lengths of {key} do not add up to {len(values)}")
-    return np.split(values, np.cumsum(lengths)[:-1])
 
 
 def _encode_classes(classes):

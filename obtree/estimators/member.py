@@ -3,11 +3,13 @@
 import dataclasses
 import time
 
+from sklearn.base import is_classifier
+
 from obtree.estimators.base import spawn_seeds
 from obtree.estimators.params import resolve_growth_rule, resolve_leaf, resolve_max_samples
 from obtree.estimators.refined import refine_sampled
 from obtree.estimators.sampling import RowSample
-from obtree.estimators.tao import TAOTreeRegressor
+from obtree.estimators.tao import TAOTreeClassifier, TAOTreeRegressor
 from obtree.splitter.registry import resolve_splitter
 from obtree.splitter.rotation import RotationSplitter
 
@@ -143,12 +145,8 @@ def make_template(forest, setting):
         Not fitted.
     """
     if setting.refined:
-        depth = TAOTreeRegressor().max_depth if forest.max_depth is None else forest.max_depth
-        return TAOTreeRegressor(
-            init=setting.splitter,
-            max_depth=depth,
-            min_weight_fraction_leaf=forest.min_weight_fraction_leaf,
-            **setting.params,
-        )
+        kind = TAOTreeClassifier if is_classifier(forest) else TAOTreeRegressor
+        fraction = forest.min_weight_fraction_leaf
+        return kind(init=setting.splitter, min_weight_fraction_leaf=fraction, **setting.params)
     params = {**forest._list_tree_params(), **setting.params, "splitter": setting.splitter}
     return forest._tree_class(**params)

@@ -220,4 +220,4 @@ class Arena:
             In the units of `truth`.
         """
         values = Predictor([tree]).predict(self._X[rows], n_threads=self._n_threads)
-        return values.reshape(len(rows), -1) / self._unit
+        return values.reshape(len(rows), self.truth.shape[1]) / self._unit

@@ -16,7 +16,7 @@ def refine_sampled(plan, trees, seeds, sample, template, *, n_threads=1, verbose
     Parameters
     ----------
     plan : GrowthPlan
-        What the trees were grown on: dense features, one output of numbers.
+        What the trees were grown on: dense features, one output.
     trees : list of Tree
         Greedy ones.
     seeds : ndarray of uint32
@@ -41,9 +41,10 @@ def refine_sampled(plan, trees, seeds, sample, template, *, n_threads=1, verbose
         rows = np.flatnonzero(sample.count(int(seeds[t]), plan.n_rows))
         X = plan.X[rows] if columns[t] is None else plan.X[np.ix_(rows, columns[t])]
         weight = None if plan.weight is None else plan.weight[rows]
-        return Problem(X, plan.target.y[rows], weight)
+        return Problem(X, plan.target.y[rows], weight, n_classes)
 
-    whole = Problem(plan.X, plan.target.y, plan.weight)
+    n_classes = 0 if plan.target.n_classes is None else int(plan.target.n_classes[0])
+    whole = Problem(plan.X, plan.target.y, plan.weight, n_classes)
     results = refine_trees(
         whole,
         template._make_optimiser(whole),

@@ -118,9 +118,11 @@ def _decode_value(name, value):
 
 
 def _encode_part(what, part):
-    """Return the name of a part and, for an object, its parameters."""
+    """Return the name of a part and, for an object, its parameters; of several, a list."""
     if isinstance(part, str):
         return part
+    if isinstance(part, (list, tuple)):
+        return [_encode_part(what, item) for item in part]
     if isinstance(part, SavedPart):
         name, params = part.name, part.params
         if params is None:
@@ -142,6 +144,8 @@ def _encode_part(what, part):
 
 def _decode_part(given, what, part, allow_plugins):
     """Undo `_encode_part`; one that may not be made, or cannot, stays a name."""
+    if isinstance(part, list):
+        return [_decode_part(given, what, item, allow_plugins) for item in part]
     name, params = part, None
     if isinstance(part, dict):
         name, params = part["name"], part["params"]

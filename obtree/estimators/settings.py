@@ -111,13 +111,18 @@ REGRESSION = (
     Setting("discriminant", "discriminant", {"max_features": 1 / 3}, replace=True, cost=0.005),
     Setting("co2", "co2", replace=True, relevant=True, cost=0.02),
     Setting("oc1", "oc1", replace=True, relevant=True, cost=0.03),
-    Setting("TAO", "axis", relevant=True, refined=True, cost=0.05),
+    Setting(
+        "TAO",
+        "axis",
+        {"max_depth": 10, "min_samples_leaf": 5, "max_features": "sqrt", "n_iter": 5},
+        relevant=True,
+        refined=True,
+        cost=0.05,
+    ),
 )
 
 #: Parameters of the forest with which refined trees cannot be grown, unless they are defaults.
 NOT_REFINED = (
-    "criterion",
-    "max_features",
     "min_samples_split",
     "max_leaf_nodes",
     "min_impurity_decrease",
@@ -201,34 +206,42 @@ def select_settings(settings, estimator, X, n_outputs):
         for name, value in estimator.get_params(deep=False).items()
         if name in defaults and not _is_same(value, defaults[name])
     }
+    facts = {
+        "other criterion": "criterion" in changed,
+        "constrained": estimator.monotonic_cst is not None,
+        "sparse": sp.issparse(X),
+        "several outputs": n_outputs > 1,
+        "one feature": X.shape[1] == 1,
+        "many features": X.shape[1] > MANY_FEATURES,
+    }
+    asked = {name for name, holds in facts.items() if holds}
     chosen = [
         setting
         for setting in settings
         if not changed & setting.params.keys()
         and not (setting.refined and changed.intersection(NOT_REFINED))
-        and not (setting.refined and (sp.issparse(X) or n_outputs > 1))
-        and not (X.shape[1] == 1 and _is_oblique(setting))
-        and not (X.shape[1] > MANY_FEATURES and _looks_at_all(estimator, setting))
-        and (
-            estimator.monotonic_cst is None or resolve_splitter(setting.splitter).supports_monotonic
-        )
+        and not asked & _list_limits(setting)
     ]
     return chosen or settings[:1]
+
+
+def _list_limits(setting):
+    """Return what a setting is no good for."""
+    splitter = resolve_splitter(setting.splitter)
+    limits = set()
+    if setting.refined:
+        limits |= {"sparse", "several outputs", "other criterion"}
+    if "leaf" in setting.params:
+        limits |= {"constrained", "other criterion"}
+    if setting.refined or name_splitter(type(splitter)) not in ("axis", "axis_random"):
+        limits.add("one feature")
+    if not splitter.supports_monotonic or setting.refined:
+        limits.add("constrained")
+    if setting.params.get("max_features", "") is None:
+        limits.add("many features")
+    return limits
 
 
 def _is_same(value, default):
     """Tell whether a parameter has its default; arrays never do."""
     return value is default or (type(value) is type(default) and value == default)
-
-
-def _is_oblique(setting):
-    """Tell whether a setting needs several features."""
-    return setting.refined or name_splitter(type(resolve_splitter(setting.splitter))) not in (
-        "axis",
-        "axis_random",
-    )
-
-
-def _looks_at_all(estimator, setting):
-    """Tell whether a setting looks at all features in every node, by itself."""
-    return "max_features" in setting.params and setting.params["max_features"] is None
