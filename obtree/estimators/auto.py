@@ -48,7 +48,8 @@ class BaseAutoForest(BaseObliqueForest):
                 vars(self).pop(name, None)
             return super()._grow_missing(plan, grown, entropy, stats)
         settings = list_settings(self, self._known_settings())
-        settings = select_settings(settings, self, plan.X, plan.target.n_outputs)
+        constrained = plan.rule.monotonic_cst is not None
+        settings = select_settings(settings, self, plan.X, constrained)
         race = Race(self, plan, settings, entropy)
         fractions = getattr(self, "_fractions", ()) if grown else ()
         if len(fractions) == len(settings):

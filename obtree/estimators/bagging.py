@@ -19,6 +19,7 @@ from obtree.estimators.base import (
 )
 from obtree.estimators.oob import predict_out_of_bag
 from obtree.estimators.params import VERBOSE, resolve_max_samples
+from obtree.estimators.relevance import measure_relevance
 from obtree.estimators.sampling import RowSample
 from obtree.splitter.registry import resolve_splitter
 from obtree.splitter.rotation import RotationSplitter
@@ -216,6 +217,7 @@ class BaseObliqueForest(BaseForestModel, BaseOblique):
         if not callable(self.oob_score):
             check_param("oob_score", self.oob_score, FLAG)
         check_param("combine", self.combine, *self._combine_rules)
+        check_param("relevance", self.relevance, FLAG, "auto")
         self._check_bootstrap()
 
     def _make_splitter(self):
@@ -259,6 +261,8 @@ class BaseObliqueForest(BaseForestModel, BaseOblique):
     def _grow_missing(self, plan, grown, entropy, stats):
         """Grow trees up to ``n_estimators`` and return them as estimators."""
         seeds = spawn_seeds(entropy, len(grown), self.n_estimators)
+        if self.relevance is True:
+            plan = plan.draw_by(self._measure_relevance(plan, entropy))
         sample = RowSample(self._count_draws(plan.n_rows))
         self._samples = [sample] * self.n_estimators
         trees = plan.grow(
@@ -271,6 +275,11 @@ class BaseObliqueForest(BaseForestModel, BaseOblique):
         )
         trees = [tree.with_offset(plan.offset) for tree in trees]
         return self._wrap_trees(trees, seeds, plan.target.classes, plan.rule.max_features)
+
+    def _measure_relevance(self, plan, entropy):
+        """Find out, and show, how often each feature should take part in draws."""
+        self.relevance_ = measure_relevance(plan, entropy, self._count_threads())
+        return self.relevance_
 
     def _balances_subsample(self):
         """Tell whether classes are balanced in each bootstrap."""

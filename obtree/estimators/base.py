@@ -7,21 +7,15 @@ interrupted leaves the estimator as it was.
 """
 
 import contextlib
-import dataclasses
 import operator
-import warnings
 
 import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from obtree.builder.prune import prune_tree
-from obtree.builder.rule import GrowthRule
 from obtree.core.params import Integer, Number, check_param, refuse_param
-from obtree.criterion.registry import find_criterion, make_criterion
-from obtree.data.dataset import Dataset
-from obtree.data.targets import Targets
+from obtree.criterion.registry import find_criterion
 from obtree.data.validate import (
     round_features,
     validate_fit_features,
@@ -34,156 +28,9 @@ from obtree.estimators.params import (
     resolve_leaf,
     resolve_monotonic_cst,
 )
-from obtree.estimators.task import Target
-from obtree.forest.grow import grow_trees
-from obtree.forest.leaf_fitter import MIN_WEIGHT, LeafFitter, LinearFitter, fit_leaf_models
+from obtree.estimators.plan import GrowthPlan
 from obtree.splitter.registry import resolve_splitter
 from obtree.tree.predict import Predictor
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class GrowthPlan:
-    """Everything that growing needs, checked and resolved.
-
-    Attributes
-    ----------
-    X : ndarray or sparse matrix
-        Validated features of all rows.
-    target : Target
-        Targets of all rows.
-    rows : ndarray of intp or None
-        Rows with a positive weight; None when these are all rows.
-    weight : ndarray of float64 or None
-        Weights of `rows`; None when all are 1.
-    criterion : str or subclass of Criterion
-        The impurity.
-    splitter : Splitter
-        Proposes the splits.
-    rule : GrowthRule
-        When to stop.
-    ccp_alpha : float
-        Complexity parameter of pruning.
-    leaf : LeafFitter or None
-        What fits the leaves; None when they are constant.
-    offset : ndarray of float64 or None
-        What has been subtracted from the columns of X, for trees to subtract as well.
-    dataset : Dataset or None
-        X encoded, where several calls of `grow` share it; all rows take part then.
-    """
-
-    X: object
-    target: Target
-    rows: np.ndarray | None
-    weight: np.ndarray | None
-    criterion: str
-    splitter: object
-    rule: GrowthRule
-    ccp_alpha: float
-    leaf: LeafFitter | None = None
-    offset: np.ndarray | None = None
-    dataset: Dataset | None = None
-
-    @property
-    def n_rows(self):
-        """Number of rows that take part."""
-        return self.X.shape[0] if self.rows is None else len(self.rows)
-
-    def take_rows(self):
-        """Return the same plan without the rows that do not take part.
-
-        Returns
-        -------
-        plan : GrowthPlan
-        """
-        if self.rows is None:
-            return self
-        target = dataclasses.replace(self.target, y=self.target.y[self.rows])
-        return dataclasses.replace(self, X=self.X[self.rows], target=target, rows=None)
-
-    def encode(self, n_threads):
-        """Return the same plan with X encoded, for several calls of `grow`.
-
-        Parameters
-        ----------
-        n_threads : int
-            Number of threads.
-
-        Returns
-        -------
-        plan : GrowthPlan
-            Its rows are those that take part.
-        """
-        plan = self.take_rows()
-        dataset = Dataset(plan.X, n_threads=n_threads, keep_rows=True)
-        return dataclasses.replace(plan, dataset=dataset)
-
-    def grow(self, seeds, *, n_threads=1, **options):
-        """Grow and prune one tree per seed, and fit its leaves.
-
-        Parameters
-        ----------
-        seeds : ndarray of uint32
-            One seed per tree; a tree depends on nothing but its seed.
-        n_threads : int, default=1
-            Number of trees grown at the same time.
-        **options
-            Passed to `grow_trees`.
-
-        Returns
-        -------
-        trees : list of Tree
-            For features from which `offset` has been subtracted.
-        """
-        # A row of zero weight is an absent row, in bootstraps as well.
-        taken = self.take_rows()
-        X, y = taken.X, taken.target.y
-        targets = Targets(y, self.target.n_classes)
-        dataset = self.dataset
-        if dataset is None:
-            keep_rows = getattr(self.splitter, "needs_rows", False)
-            dataset = Dataset(X, n_threads=n_threads, keep_rows=keep_rows)
-        trees = grow_trees(
-            dataset,
-            targets,
-            make_criterion(self.criterion, targets),
-            self.splitter,
-            self.rule,
-            seeds=seeds,
-            sample_weight=self.weight,
-            n_threads=n_threads,
-            **options,
-        )
-        if self.ccp_alpha > 0:
-            trees = [prune_tree(tree, self.ccp_alpha) for tree in trees]
-        if self.leaf is not None:
-            options.pop("stats", None)
-            trees = fit_leaf_models(
-                trees,
-                X,
-                y,
-                self.target.n_classes,
-                fitter=self.leaf,
-                seeds=seeds,
-                sample_weight=self.weight,
-                n_threads=n_threads,
-                **options,
-            )
-            if isinstance(self.leaf, LinearFitter):
-                _warn_of_constant_leaves(trees)
-        return trees
-
-
-def _warn_of_constant_leaves(trees):
-    """Tell the user of linear leaves when there is not a single one."""
-    if any(tree.node_count > 1 for tree in trees) and not any(
-        tree.leaf_kind.fields for tree in trees
-    ):
-        warnings.warn(
-            "leaf='linear' changed nothing: every leaf is pure or has less than "
-            f"{MIN_WEIGHT:g} rows (counted by weight); grow larger leaves with max_depth, "
-            "max_leaf_nodes or min_samples_leaf",
-            stacklevel=4,
-        )
 
 
 class PredictorCache:

@@ -19,8 +19,10 @@ class ObliqueForestClassifier(ClassificationTask, BaseAutoForest):
     ----------
     n_estimators : int, default=100
         Number of trees.
-    splitter : str or Splitter, default="axis"
-        How a node is split; see `obtree.splitter`.
+    splitter : str, Splitter or list of such, default="auto"
+        How a node is split; see `obtree.splitter`. "auto" races several settings on rows that
+        trees leave out and mixes the best of them, and a list races what it names, "auto"
+        standing for all of those; see :doc:`/user_guide/race`.
     criterion : {"gini", "entropy", "log_loss", "twoing", "max_minority", "sum_minority", \
             "sum_of_variances"}, default="gini"
         Impurity that splits reduce: a name, or a subclass of
@@ -42,7 +44,8 @@ class ObliqueForestClassifier(ClassificationTask, BaseAutoForest):
     bootstrap : bool or "auto", default="auto"
         Whether each tree sees a sample of the rows, drawn with replacement. "auto"
         follows the splitter: those that optimise a hyperplane see all rows, since
-        their random starts make trees different enough.
+        their random starts make trees different enough. In a race it follows the setting, and
+        trees that draw no bootstrap see four fifths of the rows.
     oob_score : bool or callable, default=False
         Whether to estimate the accuracy on the rows left out of the bootstraps; a
         callable ``score(y_true, y_pred)`` replaces the accuracy.
@@ -78,6 +81,10 @@ class ObliqueForestClassifier(ClassificationTask, BaseAutoForest):
         10 rows. See :doc:`/user_guide/linear_leaves`.
     leaf_l2 : float, default=1.0
         Ridge penalty of linear leaves, for features standardised in the leaf.
+    relevance : bool or "auto", default="auto"
+        Whether features are drawn by how relevant a small forest finds them, so that those that
+        have nothing to say seldom take part; "auto" leaves it to the settings of a race, and
+        means False for a single splitter.
 
     Attributes
     ----------
@@ -99,6 +106,11 @@ class ObliqueForestClassifier(ClassificationTask, BaseAutoForest):
         Importance of each feature by decrease of impurity.
     splitter_stats_ : dict of str to int
         What the splitter counted, summed over the trees; empty for most.
+    race_ : dict of str to list
+        The settings of a race: their squared error on rows left out ("error"), their fraction of
+        the forest and trees in it ("fraction", "n_trees"), and the seconds they took.
+    relevance_ : ndarray of shape (n_features_in_,)
+        How often each feature takes part where features are drawn by relevance.
     oob_score_ : float
         Score on the rows left out, when `oob_score` is set.
     oob_decision_function_ : ndarray of shape (n_samples, n_classes) or \
@@ -146,6 +158,7 @@ class ObliqueForestClassifier(ClassificationTask, BaseAutoForest):
         rotation_size=3,
         leaf="constant",
         leaf_l2=1.0,
+        relevance="auto",
     ):
         self.n_estimators = n_estimators
         self.splitter = splitter
@@ -172,6 +185,7 @@ class ObliqueForestClassifier(ClassificationTask, BaseAutoForest):
         self.rotation_size = rotation_size
         self.leaf = leaf
         self.leaf_l2 = leaf_l2
+        self.relevance = relevance
 
     def _balances_subsample(self):
         """Tell whether classes are balanced in each bootstrap."""
@@ -207,8 +221,10 @@ class ObliqueForestRegressor(RegressionTask, BaseAutoForest):
     ----------
     n_estimators : int, default=100
         Number of trees.
-    splitter : str or Splitter, default="axis"
-        How a node is split; see `obtree.splitter`.
+    splitter : str, Splitter or list of such, default="auto"
+        How a node is split; see `obtree.splitter`. "auto" races several settings on rows that
+        trees leave out and mixes the best of them, and a list races what it names, "auto"
+        standing for all of those; see :doc:`/user_guide/race`.
     criterion : {"squared_error", "friedman_mse", "absolute_error", "poisson"}, \
             default="squared_error"
         Impurity that splits reduce: a name, or a subclass of
@@ -230,7 +246,8 @@ class ObliqueForestRegressor(RegressionTask, BaseAutoForest):
     bootstrap : bool or "auto", default="auto"
         Whether each tree sees a sample of the rows, drawn with replacement. "auto"
         follows the splitter: those that optimise a hyperplane see all rows, since
-        their random starts make trees different enough.
+        their random starts make trees different enough. In a race it follows the setting, and
+        trees that draw no bootstrap see four fifths of the rows.
     oob_score : bool or callable, default=False
         Whether to estimate the R2 on the rows left out of the bootstraps; a callable
         ``score(y_true, y_pred)`` replaces R2.
@@ -261,6 +278,10 @@ class ObliqueForestRegressor(RegressionTask, BaseAutoForest):
         for leaves of at least 10 rows. See :doc:`/user_guide/linear_leaves`.
     leaf_l2 : float, default=1.0
         Ridge penalty of linear leaves, for features standardised in the leaf.
+    relevance : bool or "auto", default="auto"
+        Whether features are drawn by how relevant a small forest finds them, so that those that
+        have nothing to say seldom take part; "auto" leaves it to the settings of a race, and
+        means False for a single splitter.
 
     Attributes
     ----------
@@ -278,6 +299,11 @@ class ObliqueForestRegressor(RegressionTask, BaseAutoForest):
         Importance of each feature by decrease of impurity.
     splitter_stats_ : dict of str to int
         What the splitter counted, summed over the trees; empty for most.
+    race_ : dict of str to list
+        The settings of a race: their squared error on rows left out ("error"), their fraction of
+        the forest and trees in it ("fraction", "n_trees"), and the seconds they took.
+    relevance_ : ndarray of shape (n_features_in_,)
+        How often each feature takes part where features are drawn by relevance.
     oob_score_ : float
         Score on the rows left out, when `oob_score` is set.
     oob_prediction_ : ndarray of shape (n_samples,) or (n_samples, n_outputs)
@@ -324,6 +350,7 @@ class ObliqueForestRegressor(RegressionTask, BaseAutoForest):
         rotation_size=3,
         leaf="constant",
         leaf_l2=1.0,
+        relevance="auto",
     ):
         self.n_estimators = n_estimators
         self.splitter = splitter
@@ -349,6 +376,7 @@ class ObliqueForestRegressor(RegressionTask, BaseAutoForest):
         self.rotation_size = rotation_size
         self.leaf = leaf
         self.leaf_l2 = leaf_l2
+        self.relevance = relevance
 
     def _shape_out_of_bag(self, values):
         """Return the shape of `predict`."""

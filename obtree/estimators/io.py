@@ -208,13 +208,7 @@ def _build_estimator(header, arrays, max_bytes, allow_plugins):
         raise ValueError(f"unknown estimator {show(name)}")
     estimator = kind(**decode_params(header["params"], kind, allow_plugins))
     _restore_features(estimator, header)
-    seeds = arrays.pop("seeds")
-    members = None
-    if is_race(getattr(estimator, "splitter", None)):
-        kinds = {name: ESTIMATORS[name] for name in _list_member_kinds(estimator)}
-        members = decode_members(
-            header["members"], arrays.pop("member"), len(seeds), kinds, allow_plugins
-        )
+    seeds, member = arrays.pop("seeds"), arrays.pop("member", None)
     classes = _decode_classes(header["class_kinds"], arrays)
     soft = isinstance(estimator, BaseDisjunctive)
     from_state, check = (form_from_state, _check_form) if soft else (tree_from_state, _check_tree)
@@ -231,9 +225,11 @@ def _build_estimator(header, arrays, max_bytes, allow_plugins):
         estimator._store_tree(trees[0], classes, max_features)
         return estimator
     check_param("combine", estimator.combine, *estimator._combine_rules)
-    if members is None:
+    if not is_race(getattr(estimator, "splitter", None)):
         children = estimator._wrap_trees(trees, seeds, classes, max_features)
     else:
+        kinds = {name: ESTIMATORS[name] for name in _list_member_kinds(estimator)}
+        members = decode_members(header["members"], member, len(trees), kinds, allow_plugins)
         children = [
             estimator._wrap_trees([tree], [seed], classes, candidates, template)[0]
             for tree, seed, (template, candidates) in zip(trees, seeds, members, strict=True)

@@ -114,6 +114,7 @@ class Member:
             verbose=verbose,
             balance_subsample=self._forest._balances_subsample(),
             stats=stats,
+            desc=self.setting.name,
             **sample.options,
         )
         if self.setting.refined:

@@ -13,7 +13,7 @@ import numpy as np
 
 #: Added to the matrix as a fraction of its diagonal: what is measured on few trees is uncertain,
 #: and forests that cannot be told apart should share.
-DOUBT = 0.1
+DOUBT = 0.3
 
 #: Steps towards the best fractions, at the most; each moves some from one forest to another.
 MAX_STEPS = 1000
@@ -115,7 +115,9 @@ def choose_fractions(products, costs):
         Not negative, rounded to millionths; their sum is 1. All of the first one where nothing
         could be judged.
     """
-    judged = np.isfinite(products).all(axis=1)
+    judged = np.isfinite(np.diag(products))
+    if judged.all() and not np.isfinite(products).all():
+        judged = np.isfinite(products[np.argmin(np.diag(products))])
     if not judged.all():
         fractions = np.zeros(len(products))
         fractions[0] = 1.0

@@ -12,16 +12,21 @@ import sys
 import time
 
 import numpy as np
+from tqdm.auto import tqdm
 
 from obtree.estimators.member import Member
 from obtree.estimators.mixture import Residuals, choose_fractions, deal_out, measure_products
 from obtree.estimators.oob import to_predict_layout
-from obtree.estimators.relevance import measure_relevance
 from obtree.tree.predict import Predictor
 
-#: Trees of each setting in the first heat, and of those left in the second.
-FIRST_HEAT = 8
-SECOND_HEAT = 8
+#: Times that trees are grown and judged; what has no chance drops out after the first.
+N_HEATS = 2
+
+#: Trees of each setting in a heat: so many that they see about HEAT_ROWS rows together, since few
+#: rows take little time and judge badly, within limits.
+HEAT_ROWS = 8_000
+MIN_HEAT = 8
+MAX_HEAT = 20
 
 #: Most rows that the race looks at; trees of the race are part of the forest if there are no more.
 MAX_ROWS = 10_000
@@ -53,7 +58,7 @@ class Race:
         self._entropy = entropy
         relevance = None
         if any(setting.relevant for setting in settings):
-            relevance = measure_relevance(self._plan, entropy, self._n_threads)
+            relevance = estimator._measure_relevance(self._plan, entropy)
         self.members = [
             Member(estimator, self._plan, setting, (entropy, number), relevance)
             for number, setting in enumerate(settings)
@@ -69,8 +74,10 @@ class Race:
         arena = Arena(self._choose_rows(), self._n_threads)
         residuals = [Residuals(arena.truth) for _ in self.members]
         racing = np.arange(len(self.members))
-        for n_trees in (FIRST_HEAT, SECOND_HEAT):
-            for number in racing:
+        n_trees = int(np.clip(HEAT_ROWS // arena.plan.n_rows, MIN_HEAT, MAX_HEAT))
+        for heat in range(N_HEATS):
+            desc = f"heat {heat + 1}"
+            for number in tqdm(racing, desc=desc, unit="setting", disable=not self._verbose):
                 self._race(arena, self.members[number], residuals[number], n_trees)
             products = measure_products([residuals[number] for number in racing], arena.weight)
             costs = np.array([self.members[number].setting.cost for number in racing])

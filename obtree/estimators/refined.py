@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from obtree.estimators.dense import narrow_tree, widen_model
+from obtree.estimators.dense import make_dense, narrow_tree, widen_model
 from obtree.forest.refine import refine_trees
 from obtree.optim.base import Problem
 
@@ -16,7 +16,7 @@ def refine_sampled(plan, trees, seeds, sample, template, *, n_threads=1, verbose
     Parameters
     ----------
     plan : GrowthPlan
-        What the trees were grown on: dense features, one output.
+        What the trees were grown on; some rows at a time are made dense.
     trees : list of Tree
         Greedy ones.
     seeds : ndarray of uint32
@@ -39,15 +39,15 @@ def refine_sampled(plan, trees, seeds, sample, template, *, n_threads=1, verbose
 
     def pose(t):
         rows = np.flatnonzero(sample.count(int(seeds[t]), plan.n_rows))
-        X = plan.X[rows] if columns[t] is None else plan.X[np.ix_(rows, columns[t])]
+        X = make_dense(plan.X[rows], columns[t])
         weight = None if plan.weight is None else plan.weight[rows]
         return Problem(X, plan.target.y[rows], weight, n_classes)
 
     n_classes = 0 if plan.target.n_classes is None else int(plan.target.n_classes[0])
-    whole = Problem(plan.X, plan.target.y, plan.weight, n_classes)
+    first = pose(0)
     results = refine_trees(
-        whole,
-        template._make_optimiser(whole),
+        first,
+        template._make_optimiser(first),
         [narrow_tree(tree, used) for tree, used in zip(trees, columns, strict=True)],
         seeds,
         pose=pose,

@@ -12,7 +12,6 @@ import dataclasses
 import numpy as np
 import scipy.sparse as sp
 
-from obtree.estimators.params import resolve_max_features
 from obtree.splitter.registry import resolve_splitter
 
 #: Trees that are grown to find out.
@@ -24,8 +23,10 @@ MAX_ROWS = 10_000
 #: Rows that their leaves have at least: smaller ones are chance.
 MIN_LEAF = 5
 
-#: Fraction of the features, and of the shadows, that a node looks at.
-MAX_FEATURES = 1 / 3
+#: Fraction of the features and shadows that a node looks at, and multiple of the root of their
+#: number that it looks at where they are many.
+MAX_FRACTION = 1 / 3
+MAX_ROOTS = 4
 
 #: A feature takes part always if it contributes so many times what chance does, and one more.
 FULL_AT = 4.0
@@ -69,7 +70,7 @@ def measure_relevance(plan, entropy, n_threads):
         splitter=resolve_splitter("axis"),
         rule=dataclasses.replace(
             plan.rule,
-            max_features=resolve_max_features(MAX_FEATURES, 2 * n_features),
+            max_features=_count_candidates(2 * n_features),
             min_samples_leaf=max(MIN_LEAF, plan.rule.min_samples_leaf),
             min_samples_split=max(2 * MIN_LEAF, plan.rule.min_samples_split),
             max_leaf_nodes=-1,
@@ -83,6 +84,11 @@ def measure_relevance(plan, entropy, n_threads):
     trees = small.grow(seeds, n_bootstrap=len(chosen), n_threads=n_threads)
     total = np.sum([tree.compute_feature_importances() for tree in trees], axis=0)
     return rate_features(total[:n_features], total[n_features:])
+
+
+def _count_candidates(n_columns):
+    """Return how many columns a node looks at."""
+    return max(1, int(min(MAX_FRACTION * n_columns, MAX_ROOTS * n_columns**0.5)))
 
 
 def rate_features(importance, chance):

@@ -47,7 +47,7 @@ def decode_members(members, member, n_trees, kinds, allow_plugins):
     ----------
     members : object
         From the header.
-    member : ndarray
+    member : ndarray or None
         From the arrays.
     n_trees : int
         Trees of the forest.
@@ -63,8 +63,8 @@ def decode_members(members, member, n_trees, kinds, allow_plugins):
     """
     if not isinstance(members, list) or not members:
         raise ValueError(f"its members are {show(members)}, expected a list of kinds of trees")
-    if member.shape != (n_trees,) or member.dtype != np.int64:
-        raise ValueError(f"{n_trees} trees with {member.size} members of type {member.dtype}")
+    if member is None or member.shape != (n_trees,) or member.dtype != np.int64:
+        raise ValueError(f"its {n_trees} trees do not all say which of its members they are")
     if n_trees and not (member.min() >= 0 and member.max() < len(members)):
         raise ValueError(f"it has trees of members that are not among its {len(members)}")
     known = [_decode_member(described, kinds, allow_plugins) for described in members]

@@ -6,9 +6,8 @@ default, and only those take part that can do what the data and the other parame
 ones stand here, and what was tried besides, is told in the benchmarks of the documentation.
 """
 
-from dataclasses import dataclass, field
+import dataclasses
 
-import scipy.sparse as sp
 from sklearn.base import clone
 
 from obtree.core.names import show
@@ -23,11 +22,13 @@ AUTO = "auto"
 #: judges it; more of it makes trees differ more, and each of them worse.
 SUBSAMPLE = 0.8
 
-#: Columns up to which settings take part that look at all features in every node.
+#: Columns, and values of X, up to which settings take part that look at all features in every
+#: node or, as refined ones do, keep the rows of each tree in full, whether X is sparse or not.
 MANY_FEATURES = 1000
+MANY_VALUES = 2**27
 
 
-@dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Setting:
     """One way to grow trees.
 
@@ -52,7 +53,7 @@ class Setting:
 
     name: str
     splitter: str | Splitter
-    params: dict = field(default_factory=dict)
+    params: dict = dataclasses.field(default_factory=dict)
     replace: bool = False
     relevant: bool = False
     refined: bool = False
@@ -84,19 +85,21 @@ CLASSIFICATION = (
     Setting("axis", "axis", replace=True),
     Setting("axis, entropy", "axis", {"criterion": "entropy"}, replace=True),
     Setting("axis, all features", "axis", {"max_features": None}, replace=True),
-    Setting("discriminant", "discriminant", cost=0.005),
-    Setting("discriminant, entropy", "discriminant", {"criterion": "entropy"}, cost=0.005),
-    Setting("discriminant, all features", "discriminant", {"max_features": None}, cost=0.01),
+    Setting("discriminant", "discriminant", cost=0.003),
+    Setting("discriminant, entropy", "discriminant", {"criterion": "entropy"}, cost=0.003),
+    Setting("discriminant, all features", "discriminant", {"max_features": None}, cost=0.004),
     Setting(
         "discriminant, all features, entropy",
         "discriminant",
         {"max_features": None, "criterion": "entropy"},
-        cost=0.01,
+        cost=0.004,
     ),
     Setting("random_oblique", "random_oblique"),
     Setting("random_oblique, relevant features", "random_oblique", relevant=True),
-    Setting("co2", "co2", cost=0.02),
+    Setting("co2", "co2", cost=0.01),
 )
+
+_TAO = {"max_depth": 10, "min_samples_leaf": 5, "max_features": "sqrt", "n_iter": 3}
 
 REGRESSION = (
     Setting("axis", "axis", replace=True),
@@ -108,17 +111,11 @@ REGRESSION = (
         replace=True,
     ),
     Setting("random_oblique", "random_oblique", replace=True),
-    Setting("discriminant", "discriminant", {"max_features": 1 / 3}, replace=True, cost=0.005),
-    Setting("co2", "co2", replace=True, relevant=True, cost=0.02),
-    Setting("oc1", "oc1", replace=True, relevant=True, cost=0.03),
-    Setting(
-        "TAO",
-        "axis",
-        {"max_depth": 10, "min_samples_leaf": 5, "max_features": "sqrt", "n_iter": 5},
-        relevant=True,
-        refined=True,
-        cost=0.05,
-    ),
+    Setting("random_oblique, relevant features", "random_oblique", replace=True, relevant=True),
+    Setting("discriminant", "discriminant", {"max_features": 1 / 3}, replace=True, cost=0.003),
+    Setting("co2, relevant features", "co2", replace=True, relevant=True, cost=0.01),
+    Setting("TAO", "axis", _TAO, refined=True, cost=0.015),
+    Setting("TAO, relevant features", "axis", _TAO, refined=True, relevant=True, cost=0.015),
 )
 
 #: Parameters of the forest with which refined trees cannot be grown, unless they are defaults.
@@ -127,7 +124,6 @@ NOT_REFINED = (
     "max_leaf_nodes",
     "min_impurity_decrease",
     "ccp_alpha",
-    "monotonic_cst",
     "rotation",
     "leaf",
     "leaf_l2",
@@ -181,7 +177,7 @@ def list_settings(estimator, known):
     return settings
 
 
-def select_settings(settings, estimator, X, n_outputs):
+def select_settings(settings, estimator, X, constrained=False):
     """Return the settings that can do what is asked for.
 
     Parameters
@@ -192,8 +188,8 @@ def select_settings(settings, estimator, X, n_outputs):
         Its other parameters count.
     X : ndarray or sparse matrix
         Features.
-    n_outputs : int
-        Columns of y.
+    constrained : bool, default=False
+        Whether some feature has a monotonic constraint.
 
     Returns
     -------
@@ -208,13 +204,14 @@ def select_settings(settings, estimator, X, n_outputs):
     }
     facts = {
         "other criterion": "criterion" in changed,
-        "constrained": estimator.monotonic_cst is not None,
-        "sparse": sp.issparse(X),
-        "several outputs": n_outputs > 1,
+        "constrained": constrained,
+        "many values": X.shape[0] * X.shape[1] > MANY_VALUES,
         "one feature": X.shape[1] == 1,
         "many features": X.shape[1] > MANY_FEATURES,
     }
     asked = {name for name, holds in facts.items() if holds}
+    if estimator.relevance != AUTO:
+        settings = _set_relevance(settings, estimator.relevance)
     chosen = [
         setting
         for setting in settings
@@ -225,12 +222,21 @@ def select_settings(settings, estimator, X, n_outputs):
     return chosen or settings[:1]
 
 
+def _set_relevance(settings, relevant):
+    """Let all settings draw features by relevance, or none; those that become twins are one."""
+    found = {}
+    for setting in settings:
+        same = dataclasses.replace(setting, relevant=relevant)
+        found.setdefault((str(same.splitter), str(same.params), same.refined), same)
+    return list(found.values())
+
+
 def _list_limits(setting):
     """Return what a setting is no good for."""
     splitter = resolve_splitter(setting.splitter)
     limits = set()
     if setting.refined:
-        limits |= {"sparse", "several outputs", "other criterion"}
+        limits |= {"many features", "many values", "other criterion"}
     if "leaf" in setting.params:
         limits |= {"constrained", "other criterion"}
     if setting.refined or name_splitter(type(splitter)) not in ("axis", "axis_random"):

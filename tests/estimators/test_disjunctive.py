@@ -42,7 +42,7 @@ def forms(model):
 def test_the_descent_beats_the_forest_it_starts_from():
     X, y = load_digits(return_X_y=True)
     train, test = slice(0, 1000), slice(1000, None)
-    start = ObliqueForestClassifier(5, random_state=0).fit(X[train], y[train])
+    start = ObliqueForestClassifier(5, splitter="axis", random_state=0).fit(X[train], y[train])
     soft = DisjunctiveForestClassifier(5, n_epochs=10, random_state=0).fit(X[train], y[train])
     assert soft.score(X[test], y[test]) > start.score(X[test], y[test]) + 0.03
     for curve in soft.objective_:
@@ -52,7 +52,7 @@ def test_the_descent_beats_the_forest_it_starts_from():
 
 def test_the_start_is_the_greedy_forest(iris):
     X, y = iris
-    hard = ObliqueForestClassifier(4, random_state=3).fit(X, y)
+    hard = ObliqueForestClassifier(4, splitter="axis", random_state=3).fit(X, y)
     steep = {"steepness": 1e6, "max_steepness": 1e6, "n_epochs": 1, "learning_rate": 1e-9}
     grown = DisjunctiveForestClassifier(4, random_state=3, combine="vote", **steep).fit(X, y)
     given = DisjunctiveForestClassifier(4, init=hard, combine="vote", **steep).fit(X, y)

@@ -154,9 +154,11 @@ def test_regression_averages_only(combine, values):
 @pytest.mark.filterwarnings("ignore:Some inputs do not have OOB")
 @pytest.mark.parametrize("kind", FORESTS)
 @pytest.mark.parametrize("bootstrap", [True, False])
-def test_warm_start_is_the_forest_grown_at_once(kind, bootstrap, classes):
+@pytest.mark.parametrize("splitter", ["axis", "auto"])
+def test_warm_start_is_the_forest_grown_at_once(kind, bootstrap, splitter, classes):
     X, y = classes
     params = dict(bootstrap=bootstrap, max_features=3, random_state=7, oob_score=bootstrap)
+    params["splitter"] = splitter
     whole = kind(8, **params).fit(X, y)
     grown = kind(3, warm_start=True, **params).fit(X, y)
     first = list(grown.estimators_)
@@ -211,7 +213,12 @@ def test_oob_of_a_classifier(combine, max_samples, classes):
     X, y = classes
     y = np.array(["a", "b", "c"])[y]
     forest = ObliqueForestClassifier(
-        40, oob_score=True, combine=combine, max_samples=max_samples, random_state=0
+        40,
+        splitter="axis",
+        oob_score=True,
+        combine=combine,
+        max_samples=max_samples,
+        random_state=0,
     ).fit(X, y)
     assert forest.oob_decision_function_.shape == (300, 3)
     np.testing.assert_allclose(forest.oob_decision_function_.sum(axis=1), 1)
@@ -301,7 +308,9 @@ def test_bootstraps_share_the_expected_rows(classes):
 def test_max_samples(classes):
     X, y = classes
     for max_samples, expected in ((50, 50), (0.1, 30), (None, 300)):
-        forest = ObliqueForestClassifier(3, max_samples=max_samples, random_state=0).fit(X, y)
+        forest = ObliqueForestClassifier(
+            3, splitter="axis", max_samples=max_samples, random_state=0
+        ).fit(X, y)
         for tree in forest.estimators_:
             assert tree.tree_.weighted_n_node_samples[0] == expected
 
@@ -354,7 +363,7 @@ def test_progress_bar(classes, capsys):
     X, y = classes
     ObliqueForestClassifier(3, random_state=0).fit(X, y)
     assert capsys.readouterr() == ("", "")
-    ObliqueForestClassifier(3, random_state=0, verbose=1).fit(X, y)
+    ObliqueForestClassifier(3, splitter="axis", random_state=0, verbose=1).fit(X, y)
     assert "3/3" in capsys.readouterr().err
 
 

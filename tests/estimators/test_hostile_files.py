@@ -286,7 +286,7 @@ def edit_header(path, change):
     ("change", "text"),
     [
         (lambda h: h["params"].update(splitter=3), "splitter is 3"),
-        (lambda h: h["params"].update(splitter=["a"]), r"splitter is \['a'\]"),
+        (lambda h: h["params"].update(splitter={"name": ["a"]}), "lacks 'params'"),
         (lambda h: h["params"].update(splitter={"name": "axis", "params": [1]}), "parameters of"),
         (lambda h: h["params"].update(splitter={"name": "axis"}), "lacks 'params'"),
         (lambda h: h["params"].update(class_weight={"pairs": 3}), "class_weight"),

@@ -87,7 +87,7 @@ def test_leaves_of_a_forest_are_fitted_to_its_bags(real, classes):
 
 def test_growth_is_that_of_constant_leaves(real):
     X, y = real
-    linear = ObliqueForestRegressor(5, min_samples_leaf=15, **BOTH).fit(X, y)
+    linear = ObliqueForestRegressor(5, splitter="axis", min_samples_leaf=15, **BOTH).fit(X, y)
     constant = clone(linear).set_params(leaf="constant").fit(X, y)
     for one, other in zip(linear.estimators_, constant.estimators_, strict=True):
         names = ["leaf_ptr", "leaf_feature", "leaf_weight", "leaf_intercept"]

@@ -57,7 +57,7 @@ def data():
 
 def save_with(path, data, splitter, model=None):
     """Save a model whose header names another splitter than the one that grew it."""
-    model = model or ObliqueForestClassifier(3, random_state=0)
+    model = model or ObliqueForestClassifier(3, splitter="axis", random_state=0)
     save_model(path, model.fit(*data))
     with zipfile.ZipFile(path) as archive:
         contents = {name: archive.read(name) for name in archive.namelist()}

@@ -222,6 +222,7 @@ def test_splitter_parameters_are_reached_from_outside(either):
 
 
 def test_parameters_of_a_splitter_given_by_name(either):
+    either.set_params(splitter="axis")
     with pytest.raises(ValueError, match="no parameter 'colour'"):
         either.set_params(splitter__colour="red")
     for name, value in AxisSplitter().get_params().items():

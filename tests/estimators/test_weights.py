@@ -17,8 +17,8 @@ ESTIMATORS = [
     ObliqueTreeRegressor(max_features=3, random_state=0),
     ObliqueTreeClassifier(splitter="axis_random", random_state=0),
     ObliqueTreeRegressor(splitter="axis_random", criterion="absolute_error", random_state=0),
-    ObliqueForestClassifier(4, bootstrap=False, max_features=3, random_state=0),
-    ObliqueForestRegressor(4, bootstrap=False, max_features=3, random_state=0),
+    ObliqueForestClassifier(4, splitter="axis", bootstrap=False, max_features=3, random_state=0),
+    ObliqueForestRegressor(4, splitter="axis", bootstrap=False, max_features=3, random_state=0),
 ]
 
 
@@ -117,7 +117,8 @@ def test_class_weight_zero_leaves_the_class_out(classifier, classes):
 
 def test_bootstrap_is_a_weight(classes):
     X, y = classes
-    forest = ObliqueForestClassifier(3, max_features=3, random_state=0).fit(X, y)
+    params = {"splitter": "axis", "max_features": 3}
+    forest = ObliqueForestClassifier(3, random_state=0, **params).fit(X, y)
     for child in forest.estimators_:
         drawn = bootstrap_counts(child.random_state, 300, 300)
         alone = clone(child).fit(X, y, sample_weight=drawn)

@@ -125,11 +125,12 @@ def test_forests(make):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(400, 6)) @ rng.normal(size=(6, 6))
     y = (X[:, 0] - X[:, 1] > 0).astype(int) if make is ObliqueForestClassifier else X[:, 0] ** 2
-    forest = make(10, rotation="pca", rotation_size=3, random_state=0).fit(X, y)
+    params = {"splitter": "axis", "rotation": "pca", "rotation_size": 3, "random_state": 0}
+    forest = make(10, **params).fit(X, y)
     assert forest.score(X, y) > 0.9
     assert forest.feature_importances_.shape == (6,)
     assert max(np.diff(tree.tree_.term_ptr).max() for tree in forest.estimators_) == 3
-    again = make(10, rotation="pca", rotation_size=3, random_state=0, n_jobs=2).fit(X, y)
+    again = make(10, n_jobs=2, **params).fit(X, y)
     np.testing.assert_array_equal(forest.predict(X), again.predict(X))
 
 
