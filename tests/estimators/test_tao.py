@@ -177,6 +177,9 @@ def test_trees_are_combined_by_leaves_and_features(leaf, n_features, combine):
     model = TAOForestClassifier(3, leaf=leaf, n_iter=1, random_state=0).fit(X[:200], y[:200])
     chosen, classes = model.predict_proba(X), model.predict(X)
     assert model.combine == "auto"
+    shared = clone(model).set_params(n_jobs=2).fit(X[:200], y[:200])
+    np.testing.assert_array_equal(shared.predict_proba(X), chosen)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).predict_proba(X), chosen)
     for rule in ("average", "product", "vote"):
         model.set_params(combine=rule)
         assert np.array_equal(model.predict_proba(X), chosen) == (rule == combine)
