@@ -69,8 +69,8 @@ class TAOForestClassifier(ClassificationTask, BaseTAOForest):
         Rows drawn for each start; a float is a fraction of the rows.
     combine : {"auto", "average", "product", "vote"}, default="auto"
         Mean of the trees' probabilities, their normalised product, or the fraction of trees that
-        vote for a class. "auto" is "average" for linear leaves of more than 128 features, which
-        are fitted closely and surer than they should be, and "product" otherwise.
+        vote for a class. "auto" is "average" for linear leaves of more than 128 features, where
+        it was better on most tables, and "product" otherwise.
     class_weight : dict or "balanced", default=None
         Weights of the classes.
     n_jobs : int, default=None
