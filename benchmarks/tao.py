@@ -22,7 +22,7 @@ TASKS = {
     "mnist_tree": ("mnist", TAOTreeClassifier, {"max_depth": 8}, 5.0),
     "mnist_linear_tree": ("mnist", TAOTreeClassifier, {"leaf": "linear", "max_depth": 5}, 4.8),
     "mnist30": ("mnist", TAOForestClassifier, {"n_estimators": 30}, 2.0),
-    "mnist30_linear": ("mnist", TAOForestClassifier, {"n_estimators": 30, "leaf": "linear"}, 2.3),
+    "mnist30_linear": ("mnist", TAOForestClassifier, {"n_estimators": 30, "leaf": "linear"}, 2.1),
     "letter30": ("letter", TAOForestClassifier, {"n_estimators": 30}, 2.8),
     "letter100": ("letter", TAOForestClassifier, {"n_estimators": 100}, 2.4),
     "kin8nm": ("kin8nm", TAOForestRegressor, {"n_estimators": 30}, 0.75),

@@ -108,13 +108,15 @@ class BaseForestModel(BaseModel):
 
     def _predict_values(self, X):
         """Return predictions of shape (n_samples, n_outputs, n_classes or 1)."""
-        check_param("combine", self.combine, *self._combine_rules)
-        return self._call_predictor("predict", X, combine=self.combine)
+        return self._call_predictor("predict", X, combine=self._choose_combine())
 
     def _predict_classes(self, X):
         """Return the numbers of the classes with the largest of these values."""
-        check_param("combine", self.combine, *self._combine_rules)
-        return self._call_predictor("classify", X, combine=self.combine)
+        return self._call_predictor("classify", X, combine=self._choose_combine())
+
+    def _choose_combine(self):
+        """Return how the predictor is to combine the trees."""
+        return check_param("combine", self.combine, *self._combine_rules)
 
     def apply(self, X):
         """Return the leaf that each row ends in, for each tree.

@@ -46,6 +46,7 @@ cdef double ROW_WORK = 2.0
 RULES = {
     "leaf": LEAF_KINDS,
     **dict.fromkeys(("l1", "ridge", "tol"), (Number(0),)),
+    "leaf_rate": (Number(0, open_low=True),),
     **dict.fromkeys(
         ("n_iter", "n_iter_no_change", "max_depth", "min_samples_leaf"), (Integer(1),)
     ),
@@ -166,6 +167,9 @@ cdef class TAO(Optimiser):
         Penalty on the sizes of all weights of planes and, in classification, linear leaves.
     ridge : float, default=1.0
         Penalty on the squared weights of linear leaves in regression.
+    leaf_rate : float, default=0.01
+        Step of the weights of linear leaves, where these are moved in small steps. Larger ones fit
+        a leaf more closely to its rows.
     n_iter : int, default=5
         Greatest number of sweeps over the tree.
     tol : float, default=1e-4
@@ -179,13 +183,14 @@ cdef class TAO(Optimiser):
     """
 
     parameter_names = (
-        "leaf", "l1", "ridge", "n_iter", "tol", "n_iter_no_change", "max_depth",
+        "leaf", "l1", "ridge", "leaf_rate", "n_iter", "tol", "n_iter_no_change", "max_depth",
         "min_samples_leaf",
     )
 
     cdef readonly str leaf
     cdef readonly double l1
     cdef readonly double ridge
+    cdef readonly double leaf_rate
     cdef readonly idx_t n_iter
     cdef readonly double tol
     cdef readonly idx_t n_iter_no_change
@@ -193,14 +198,15 @@ cdef class TAO(Optimiser):
     cdef readonly idx_t min_samples_leaf
     cdef Scaler scaler
 
-    def __init__(self, *, leaf="constant", l1=0.01, ridge=1.0, n_iter=5, tol=1e-4,
-                 n_iter_no_change=5, max_depth=8, min_samples_leaf=1):
-        check_params(RULES, leaf=leaf, l1=l1, ridge=ridge, tol=tol, n_iter=n_iter,
-                     n_iter_no_change=n_iter_no_change, max_depth=max_depth,
+    def __init__(self, *, leaf="constant", l1=0.01, ridge=1.0, leaf_rate=0.01, n_iter=5,
+                 tol=1e-4, n_iter_no_change=5, max_depth=8, min_samples_leaf=1):
+        check_params(RULES, leaf=leaf, l1=l1, ridge=ridge, leaf_rate=leaf_rate, tol=tol,
+                     n_iter=n_iter, n_iter_no_change=n_iter_no_change, max_depth=max_depth,
                      min_samples_leaf=min_samples_leaf)
         self.leaf = leaf
         self.l1 = l1
         self.ridge = ridge
+        self.leaf_rate = leaf_rate
         self.n_iter = n_iter
         self.tol = tol
         self.n_iter_no_change = n_iter_no_change
@@ -231,7 +237,7 @@ cdef class TAO(Optimiser):
             upwards = self.leaf == "constant"
             tree = draw_tree(problem, self.scaler, self.max_depth, self.min_samples_leaf, seed)
         state = TAOState(problem, self.scaler, tree, self.leaf == "linear", self.l1,
-                         self.ridge, seed, n_threads, log2_scale, upwards)
+                         self.ridge, self.leaf_rate, seed, n_threads, log2_scale, upwards)
         state.enter(self.stop)
         if self.stop[0]:
             return None

@@ -26,7 +26,6 @@ cdef enum:
     BLOCK_BYTES = 1 << 17     # of rows that walk down a tree together: a part of a core's cache
 
 cdef double NODE_RATE = 0.03  # of small steps
-cdef double LEAF_RATE = 0.01
 
 
 cdef class ThreadScratch:
@@ -46,6 +45,8 @@ cdef class TAOState:
         Whether leaves have linear models.
     l1, ridge : float
         Penalties on planes and leaves of classification, and on leaves of regression.
+    leaf_rate : float
+        Step of the weights of leaves, where these are moved in small steps.
     seed : int
     n_threads : int
     log2_scale : int, default=0
@@ -55,7 +56,8 @@ cdef class TAOState:
     """
 
     def __init__(self, Problem problem, Scaler scaler, tree, bint linear, double l1, double ridge,
-                 uint64_t seed, int n_threads, int log2_scale=0, bint upwards=False):
+                 double leaf_rate, uint64_t seed, int n_threads, int log2_scale=0,
+                 bint upwards=False):
         cdef Workspace memory = Workspace()
         cdef idx_t n = problem.n_train
         cdef ThreadScratch thread
@@ -72,7 +74,7 @@ cdef class TAOState:
             scaler.n_features * <idx_t>(1 if scaler.bytes != NULL else sizeof(X_t))))
         self.tree = TAOTree(problem, scaler, tree)
         n_nodes = self.tree.n_nodes
-        self.leaves = TAOLeaves(problem, scaler, n_nodes, linear, l1, ridge, LEAF_RATE, LEAF_EPOCHS)
+        self.leaves = TAOLeaves(problem, scaler, n_nodes, linear, l1, ridge, leaf_rate, LEAF_EPOCHS)
         self._threads = []
         self.thread = <void**>memory.take(n_threads, sizeof(void*))
         for k in range(n_threads):

@@ -31,7 +31,7 @@ def reduce_problem(Problem problem, tree, node_t node, bint linear=False):
         Of the start.
     """
     cdef TAOState state = TAOState(problem, Scaler(problem, False), tree, linear, 0.0, 1.0,
-                                   0, 1)
+                                   0.01, 0, 1)
     cdef ThreadScratch thread = state._threads[0]
     cdef idx_t start, n, k
     state.enter(&NEVER)

@@ -157,6 +157,50 @@ def test_start_by_features():
         np.testing.assert_array_equal(chosen.predict_proba(X), given.predict_proba(X))
 
 
+def make_classes(n_features, n_rows=300):
+    """Three classes that linear leaves tell apart, not without errors."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n_rows, n_features)).astype(np.float32)
+    return X, (X[:, :3] + rng.normal(size=(n_rows, 3))).argmax(axis=1)
+
+
+@pytest.mark.parametrize(
+    ("leaf", "n_features", "combine"),
+    [
+        ("linear", 129, "average"),
+        ("linear", 128, "product"),
+        ("constant", 129, "product"),
+    ],
+)
+def test_trees_are_combined_by_leaves_and_features(leaf, n_features, combine):
+    X, y = make_classes(n_features)
+    model = TAOForestClassifier(3, leaf=leaf, n_iter=1, random_state=0).fit(X[:200], y[:200])
+    chosen, classes = model.predict_proba(X), model.predict(X)
+    assert model.combine == "auto"
+    shared = clone(model).set_params(n_jobs=2).fit(X[:200], y[:200])
+    np.testing.assert_array_equal(shared.predict_proba(X), chosen)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).predict_proba(X), chosen)
+    for rule in ("average", "product", "vote"):
+        model.set_params(combine=rule)
+        assert np.array_equal(model.predict_proba(X), chosen) == (rule == combine)
+        if rule == combine:
+            np.testing.assert_array_equal(model.predict(X), classes)
+
+
+@pytest.mark.parametrize(("n_features", "same"), [(128, True), (129, False)])
+def test_leaves_of_many_features_are_fitted_closely_in_forests(n_features, same):
+    X, y = make_classes(n_features)
+    params = {"leaf": "linear", "init": "axis", "max_depth": 1, "l1": 0.0, "n_iter": 1}
+    params |= {"min_samples_leaf": 100, "max_features": None}
+    forest = TAOForestClassifier(1, bootstrap=False, random_state=0, **params).fit(X, y)
+    seed = forest.estimators_[0].random_state
+    ours, alone = forest.estimators_[0].tree_, TAOTreeClassifier(random_state=seed, **params)
+    alone = alone.fit(X, y).tree_
+    assert np.array_equal(ours.leaf_weight, alone.leaf_weight) == same
+    if not same:
+        assert np.abs(ours.leaf_weight).sum() > 1.5 * np.abs(alone.leaf_weight).sum()
+
+
 @pytest.mark.parametrize(
     ("n_features", "n_rows", "max_depth", "init"),
     [

@@ -147,6 +147,19 @@ def test_a_larger_penalty_leaves_fewer_terms():
     assert n_terms[0] > n_terms[1] > n_terms[2]
 
 
+def test_larger_steps_fit_leaves_more_closely():
+    X, codes, _, _ = make_rows(0, n=400, p=150)
+    start = ObliqueTreeClassifier(max_depth=1, random_state=0).fit(X, codes).tree_
+    problem = Problem(X, codes[:, None], None, 3)
+    loss = []
+    for rate in (0.003, 0.01, 0.03):
+        optimiser = TAO(leaf="linear", l1=0.0, leaf_rate=rate, n_iter=2, tol=0.0)
+        ((model, _),) = refine_trees(problem, optimiser, [start], [0])
+        own = model.predict(X)[np.arange(400), 0, codes]
+        loss.append(-np.log(np.maximum(own, 1e-6)).mean())
+    assert loss[0] > loss[1] > loss[2]
+
+
 def test_linear_leaves_are_ridge_regressions():
     X, _, Y, weight = make_rows(0, n=200)
     start = ObliqueTreeRegressor(max_depth=2, random_state=0).fit(X, Y).tree_
@@ -205,6 +218,7 @@ def test_the_best_tree_on_the_rows_set_aside_is_kept():
     [
         ({"leaf": "cubic"}, "unknown leaf 'cubic'; expected one of"),
         ({"l1": -1.0}, "l1=-1.0 is not valid; expected a number >= 0"),
+        ({"leaf_rate": 0.0}, "leaf_rate=0.0 is not valid; expected a number > 0"),
         ({"n_iter": 0}, "n_iter=0 is not valid; expected an integer >= 1"),
         ({"max_depth": 0}, "max_depth=0 is not valid; expected an integer >= 1"),
     ],
