@@ -34,6 +34,7 @@ from obtree.estimators.tree import (
 )
 from obtree.forest.refine import refine_trees
 from obtree.optim.base import Problem
+from obtree.splitter.co2 import CO2Splitter
 from obtree.splitter.registry import resolve_splitter
 from obtree.tree.tree import Tree
 
@@ -259,6 +260,9 @@ class BaseOptimised(BaseModel):
             refuse_param("init", self.init, expected=expected)
         # Checked here, where the parameter has its name.
         resolve_splitter(self.init, "init", self._other_starts)
+        if self.init == "co2":
+            # Rows set aside by number would make a weight of two differ from two rows.
+            return CO2Splitter(held_out=0)
         return self.init
 
     def __sklearn_tags__(self):

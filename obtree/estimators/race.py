@@ -2,8 +2,8 @@
 
 Every tree of such a forest leaves some rows out. The race grows a few trees of each setting, finds
 out from the left-out rows which mixture of settings has the least squared error (of class
-fractions, the Brier score), drops what has no part in it, grows a few trees more of the others, and
-looks again. Trees of the forest are then dealt out as the mixture says; those of the race are among
+fractions, the Brier score), drops what is far from having a part in it, grows a few trees more of
+the others, and looks again, in several heats. Trees of the forest are then dealt out as the mixture says; those of the race are among
 them. No time is measured for any decision, so that the same seed always gives the same forest.
 """
 
@@ -19,21 +19,18 @@ from obtree.estimators.mixture import Residuals, choose_fractions, deal_out, mea
 from obtree.estimators.oob import to_predict_layout
 from obtree.tree.predict import Predictor
 
-#: Times that trees are grown and judged; what has no chance drops out after the first.
-N_HEATS = 2
+#: Heats: how many units of trees each setting grows, and by which fraction of the least error its
+#: own may be larger for it to stay although it has no part in the mixture.
+HEATS = ((1, 0.5), (1, 0.1), (2, 0.1))
 
-#: Trees of each setting in a heat: so many that they see about HEAT_ROWS rows together, since few
-#: rows take little time and judge badly, within limits.
-HEAT_ROWS = 8_000
-MIN_HEAT = 8
-MAX_HEAT = 20
+#: Trees of a unit: so many that they see about UNIT_ROWS rows together, since few rows take little
+#: time and judge badly, within limits.
+UNIT_ROWS = 4_000
+MIN_UNIT = 4
+MAX_UNIT = 10
 
 #: Most rows that the race looks at; trees of the race are part of the forest if there are no more.
 MAX_ROWS = 10_000
-
-#: A setting that has no part in the mixture stays for the second heat if its own error is not
-#: larger than the least by more than this fraction.
-NEAR = 0.1
 
 
 class Race:
@@ -74,11 +71,10 @@ class Race:
         arena = Arena(self._choose_rows(), self._n_threads)
         residuals = [Residuals(arena.truth) for _ in self.members]
         racing = np.arange(len(self.members))
-        n_trees = int(np.clip(HEAT_ROWS // arena.plan.n_rows, MIN_HEAT, MAX_HEAT))
-        for heat in range(N_HEATS):
-            desc = f"heat {heat + 1}"
-            for number in tqdm(racing, desc=desc, unit="setting", disable=not self._verbose):
-                self._race(arena, self.members[number], residuals[number], n_trees)
+        unit = int(np.clip(UNIT_ROWS // arena.plan.n_rows, MIN_UNIT, MAX_UNIT))
+        for n_units, slack in HEATS:
+            for number in tqdm(racing, desc="racing", unit="setting", disable=not self._verbose):
+                self._race(arena, self.members[number], residuals[number], n_units * unit)
             products = measure_products([residuals[number] for number in racing], arena.weight)
             costs = np.array([self.members[number].setting.cost for number in racing])
             fractions = choose_fractions(products, costs)
@@ -86,7 +82,7 @@ class Race:
             self.fractions[racing] = fractions
             own = np.diag(products)
             self.errors[racing] = own
-            near = own <= (1.0 + NEAR) * np.min(own, initial=np.inf, where=np.isfinite(own))
+            near = own <= (1.0 + slack) * np.min(own, initial=np.inf, where=np.isfinite(own))
             racing = racing[near | (fractions > 0.0)]
             if len(racing) == 1:
                 break

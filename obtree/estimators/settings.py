@@ -113,6 +113,8 @@ REGRESSION = (
     Setting("random_oblique", "random_oblique", replace=True),
     Setting("random_oblique, relevant features", "random_oblique", replace=True, relevant=True),
     Setting("discriminant", "discriminant", {"max_features": 1 / 3}, replace=True, cost=0.003),
+    Setting("co2", "co2", replace=True, cost=0.01),
+    Setting("co2, more rows", "co2", cost=0.01),
     Setting("co2, relevant features", "co2", replace=True, relevant=True, cost=0.01),
     Setting("TAO", "axis", _TAO, refined=True, cost=0.015),
     Setting("TAO, relevant features", "axis", _TAO, refined=True, relevant=True, cost=0.015),

@@ -54,6 +54,28 @@ cdef class SparseNode:
                    const Columns* used) noexcept nogil
 
 
+# ---- separation.pxi ----------------------------------------------------------------------------
+# How much the columns of a node tell its classes apart, each by itself.
+
+
+cdef class ColumnSeparation:
+    cdef double* value                # (n_features) of the columns measured last, from 0 to 1
+    cdef const DataView* _view
+    cdef const TargetView* _targets
+    cdef double _weight_unit          # what one row weighs
+    cdef X_t* _block                  # (BLOCK * n_features) rows read together
+    cdef double* _sums                # (n_classes * n_columns) of what rows are from the mean
+    cdef double* _weight              # (n_classes)
+    cdef int32_t* _known              # (n_classes) number among those that the node has, or -1
+
+    cdef int bind(self, const DataView* view, const TargetView* targets, double weight_unit,
+                  Workspace workspace) except -1
+    # IN weight: by row of X, above zero; variance (columns.n), in the features' own units. Of
+    # several outputs the first one counts.
+    cdef void measure(self, const row_t* rows, idx_t n, const w_t* weight, const Columns* columns,
+                      const double* variance) noexcept nogil
+
+
 # ---- stump_node.pxi ----------------------------------------------------------------------------
 # The rows of a node as a stump reads them: centred, scaled, shuffled, in batches.
 
@@ -89,7 +111,9 @@ cdef class StumpNode:
     cdef idx_t _n_cells               # that can be kept at once
     cdef bint _is_kept                # whether all rows of the node are
     cdef const NodeTask* _task
-    cdef const row_t* _rows           # (n) those of the task, or _sample
+    cdef const row_t* _part
+    cdef idx_t _n_part
+    cdef const row_t* _rows           # (n) those of the part, or _sample
     cdef row_t* _sample
     cdef double _weight
     cdef feature_t* _complete
@@ -107,6 +131,7 @@ cdef class StumpNode:
     cdef int32_t* _known
     cdef SparseNode _sparse           # where nearly all cells are zero, else None
     cdef bint _is_mostly_zero
+    cdef ColumnSeparation _separation # where columns may be weighed, else None
     cdef ColumnScales _scales
     # Classes only.
     cdef const double* _column_scale  # (n_features) spans, or deviations of a tree by itself
@@ -115,15 +140,17 @@ cdef class StumpNode:
     cdef int bind(self, const DataView* view, const TargetView* targets, ColumnScales scales,
                   Workspace workspace, idx_t batch_size, const CO2Policy* policy) except -1
     # Whether the node has columns to work with; `columns` and what follows them are then known.
+    # IN part: those of its rows, ascending, that are looked at; valid until the next call.
     # The column `kept` is looked at in any case, unless values are missing.
-    cdef bint measure(self, const NodeTask* task, feature_t kept, RandState* rng) noexcept nogil
+    cdef bint measure(self, const NodeTask* task, const row_t* part, idx_t n_part, feature_t kept,
+                      RandState* rng) noexcept nogil
     cdef idx_t _sum_columns(self, const NodeTask* task, feature_t kept,
                             RandState* rng) noexcept nogil
     cdef idx_t _sum_entries(self, const NodeTask* task, feature_t kept,
                             RandState* rng) noexcept nogil
     cdef void _choose_units(self, RandState* rng) noexcept nogil
     cdef void _find_scales(self, double mean) noexcept nogil
-    cdef void _draw_rows(self, const NodeTask* task, RandState* rng) noexcept nogil
+    cdef void _draw_rows(self, RandState* rng) noexcept nogil
     cdef idx_t _draw_columns(self, idx_t n_complete, feature_t kept, RandState* rng) noexcept nogil
     # Prepare the rows of the measured node, in random order unless they make one batch.
     cdef void load(self, RandState* rng, idx_t batch_size) noexcept nogil

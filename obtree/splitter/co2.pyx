@@ -7,12 +7,13 @@ random half of the columns.
 
 Departures from the paper, whose numbers stand in ``co2_policy.pxd``. Each node is centred and
 scaled by itself (``stump_node.pxi``), so that one setting of radius and step serves all data,
-and features of different units are seen in their own and in a common one. The weights start as
+and columns count as much as they tell the classes apart (``separation.pxi``). The weights start as
 long as leaves the rows on their worse side near enough to have a gradient. The plane that the bound
 leads to is kept as it is in classification: its margin is what generalises, and neither choosing
 the threshold anew nor preferring an axis split of larger gain on the training rows makes better
-forests. In regression the plane must gain at least what the axis split does. When one side is
-empty, the axis split is taken.
+forests. What does is to prefer one that predicts rows better that neither of them was fitted to
+(``held_out.pxi``). In regression the plane must gain at least what the axis split does. When
+one side is empty, the axis split is taken.
 """
 
 from libc.math cimport INFINITY, fabs
@@ -25,19 +26,23 @@ from obtree.core.types cimport FOUND, LEAF, feature_t, idx_t, w_t
 from obtree.criterion.base cimport Criterion, Cut, is_allowed
 from obtree.data.dataset cimport DataView
 from obtree.data.fit cimport FitView
+from obtree.data.hyperplane cimport Hyperplane
 from obtree.data.project cimport project_rows
 from obtree.data.targets cimport CLASS_TARGETS, TargetView
 from obtree.linear.columns cimport write_terms
 from obtree.splitter.axis cimport AxisSplitter
 from obtree.splitter.base cimport NodeTask, SplitResult, SplitSettings, Splitter, TreeTask
 from obtree.splitter.co2_policy cimport (
-    HALF, CO2Policy, DescentPlan, count_least_rows, init_policy, plan_descent,
+    HALF, CO2Policy, DescentPlan, compares_splits, count_held, count_least_rows, init_policy,
+    plan_descent,
 )
 from obtree.splitter.stump cimport Stump, take_stump
 
 include "sparse_node.pxi"
 include "stump_node.pxi"
+include "separation.pxi"
 include "stump_descent.pxi"
+include "held_out.pxi"
 
 PRESETS = {
     "fast": {"learning_rate": 0.1, "n_epochs": 5, "min_steps": 40, "max_rows": 4000},
@@ -55,6 +60,7 @@ RULES = {
     "min_rows": ("auto", Integer(2)),
     "max_rows": (None, Integer(2)),
     "max_columns": ("auto", Integer(1)),
+    "held_out": (Number(0, 1, open_high=True),),
 }
 
 
@@ -95,12 +101,18 @@ cdef class CO2Splitter(Splitter):
         Columns that a node's plane may use, drawn at random; that of the axis split is
         always one of them, beyond the limit if need be. "auto" is half of the columns, but
         at least 16; all, where most have two values, and in regression.
+    held_out : float, default=0.3
+        Forests of classifiers, where features are in different units or fewer than 16, and nodes
+        do not look at all of them: fraction of the rows of a node of ten or more, set aside to
+        be predicted by a plane and by an axis split that were fitted to the others. The node takes
+        the kind of split that did better, fitted to all rows. 0 takes planes.
 
     Notes
     -----
     ``splitter_stats_`` of the estimator tells how many nodes were "optimised", and in how
     many of them the axis split was taken since the plane had all rows on one side
-    ("collapsed", some percent is normal) or, in regression, gained less ("rejected").
+    ("collapsed", some percent is normal) or since it did better ("rejected"): on rows set aside in
+    classification, by its gain in regression.
 
     Examples
     --------
@@ -117,26 +129,28 @@ cdef class CO2Splitter(Splitter):
     # Regression starts from the best split of all features, the same in every tree that sees
     # the same rows.
     prefers_bootstrap = "regression"
-    parameter_names = ("batch_size", "learning_rate", "max_columns", "max_rows", "min_rows",
-                       "min_steps", "n_candidates", "n_epochs", "nu", "preset")
+    parameter_names = ("batch_size", "held_out", "learning_rate", "max_columns", "max_rows",
+                       "min_rows", "min_steps", "n_candidates", "n_epochs", "nu", "preset")
     counter_names = ("optimised", "collapsed", "rejected")
 
     cdef readonly object preset, nu, learning_rate, n_epochs, min_steps, n_candidates, min_rows
-    cdef readonly object batch_size, max_rows, max_columns
+    cdef readonly object batch_size, max_rows, max_columns, held_out
     cdef CO2Policy _policy
     cdef AxisSplitter _axis
     cdef SplitSettings _axis_settings
     cdef StumpNode _node
     cdef Stump _stump
     cdef StumpDescent _descent
+    cdef HeldOut _held_out            # of tables, else None
     cdef double* _projection
 
     def __init__(self, *, preset="full", nu="auto", learning_rate=None, n_epochs=None,
                  min_steps=None, batch_size=100, n_candidates=None, min_rows="auto",
-                 max_rows=None, max_columns="auto"):
+                 max_rows=None, max_columns="auto", held_out=0.3):
         check_params(RULES, preset=preset, nu=nu, learning_rate=learning_rate, n_epochs=n_epochs,
                      min_steps=min_steps, batch_size=batch_size, n_candidates=n_candidates,
-                     min_rows=min_rows, max_rows=max_rows, max_columns=max_columns)
+                     min_rows=min_rows, max_rows=max_rows, max_columns=max_columns,
+                     held_out=held_out)
         self.preset = preset
         self.nu = nu
         self.learning_rate = learning_rate
@@ -147,8 +161,10 @@ cdef class CO2Splitter(Splitter):
         self.min_rows = min_rows
         self.max_rows = max_rows
         self.max_columns = max_columns
+        self.held_out = held_out
         chosen = self.settings_in_use()
         init_policy(&self._policy)
+        self._policy.held_fraction = held_out
         self._policy.nu = 0.0 if isinstance(nu, str) else nu
         self._policy.rate = chosen["learning_rate"]
         self._policy.max_rows = min(chosen["max_rows"] or 2**31, 2**31)
@@ -173,6 +189,7 @@ cdef class CO2Splitter(Splitter):
     cdef int bind(self, const DataView* view, const TargetView* targets, Criterion criterion,
                   const SplitSettings* settings, Workspace workspace) except -1:
         cdef CO2Policy* policy = &self._policy
+        cdef ColumnScales scales = <ColumnScales?>self.prepared
         cdef idx_t max_batch = min(view.n_samples, max(policy.judged_rows, policy.batch_size))
         Splitter.bind(self, view, targets, criterion, settings, workspace)
         self._axis_settings = settings[0]
@@ -183,13 +200,18 @@ cdef class CO2Splitter(Splitter):
         self._node = StumpNode()
         policy.max_columns = self._find_max_columns(view.n_features, targets)
         policy.relevance = settings.relevance
+        policy.is_table = targets.kind == CLASS_TARGETS and (
+            scales.differ or view.n_features < policy.min_columns
+        )
         policy.single_tree = settings.max_features >= view.n_features
-        self._node.bind(view, targets, <ColumnScales?>self.prepared, workspace, max_batch,
-                        policy)
+        self._node.bind(view, targets, scales, workspace, max_batch, policy)
         take_stump(&self._stump, workspace, self._node.max_stride, self._node.max_slots,
                    max_batch)
         self._descent = StumpDescent()
         self._descent.bind(policy, workspace, self._node.max_stride, self._node.max_slots)
+        if policy.is_table:
+            self._held_out = HeldOut()
+            self._held_out.bind(view, targets, scales.weight_unit, workspace)
         self._projection = <double*>workspace.take(view.n_samples, sizeof(double))
         return 0
 
@@ -206,23 +228,25 @@ cdef class CO2Splitter(Splitter):
     cdef int node_split(self, const NodeTask* task, SplitResult* out) except -1 nogil:
         cdef feature_t feature
         cdef double threshold
-        cdef idx_t k
         if self._axis.node_split(task, out) != FOUND:
             return LEAF
         feature = out.plane.feature[0]
         threshold = out.plane.threshold
-        if (not self._node.measure(task, feature, self.rng)
-                or task.n < count_least_rows(&self._policy, &self._node.kind)):
+        if not self._node.measure(task, task.rows, task.n, feature, self.rng):
             return FOUND
-        k = self._find_column(feature)
-        if k < 0:
+        if (task.n < count_least_rows(&self._policy, &self._node.kind)
+                or self._find_column(feature) < 0):
             return FOUND
         self.counters[0] += 1
-        self._node.load(self.rng, self._policy.batch_size)
-        self._descend(k, threshold)
+        if compares_splits(&self._policy, task.n):
+            if not self._prefers_plane(task, out):
+                self.counters[2] += 1
+                return FOUND
+            self._node.measure(task, task.rows, task.n, feature, self.rng)
+        self._descend(feature, threshold, False)
         if self.settings.stop[0]:
             return LEAF
-        self._write_plane(out)
+        self._write_plane(&out.plane)
         if self._accepts(task, out):
             out.rank_cut = -1
             out.projection = self._projection
@@ -234,6 +258,22 @@ cdef class CO2Splitter(Splitter):
         out.plane.threshold = threshold
         return FOUND
 
+    cdef bint _prefers_plane(self, const NodeTask* task, const SplitResult* out) noexcept nogil:
+        """Whether rows set aside are predicted as well by a plane, fitted to the others, as by the
+        axis split."""
+        cdef feature_t feature = out.plane.feature[0]
+        cdef double axis_loss
+        self._held_out.draw(task, count_held(&self._policy, task.n), self.rng)
+        axis_loss = self._held_out.judge(task, &out.plane, self._policy.pseudo_count)
+        if (not self._node.measure(task, self._held_out.fitted, self._held_out.n_fitted, feature,
+                                   self.rng)
+                or self._find_column(feature) < 0):
+            return True
+        self._descend(feature, out.plane.threshold, True)
+        self._write_plane(&self._held_out.plane)
+        return (self._held_out.judge(task, &self._held_out.plane, self._policy.pseudo_count)
+                <= axis_loss)
+
     cdef idx_t _find_column(self, feature_t feature) noexcept nogil:
         """Where the stump has a feature; -1 when it lacks it, values being missing."""
         cdef idx_t k
@@ -242,21 +282,21 @@ cdef class CO2Splitter(Splitter):
                 return k
         return -1
 
-    cdef void _descend(self, idx_t k, double threshold) noexcept nogil:
-        """Move the stump from an axis split to where its bound is lower."""
+    cdef void _descend(self, feature_t feature, double threshold, bint is_trial) noexcept nogil:
+        """Move the stump from an axis split of the measured node to where its bound is lower."""
         cdef DescentPlan plan
-        plan_descent(&self._policy, &self._node.kind, &plan)
-        plan.column = k
+        self._node.load(self.rng, self._policy.batch_size)
+        plan_descent(&self._policy, &self._node.kind, is_trial, &plan)
+        plan.column = self._find_column(feature)
         plan.threshold = threshold
         self._descent.start(&self._stump, self._node, &plan)
         self._descent.run(&self._stump, self._node, &plan, self.settings.stop)
 
-    cdef void _write_plane(self, SplitResult* out) noexcept nogil:
+    cdef void _write_plane(self, Hyperplane* plane) noexcept nogil:
         """The stump's plane in the features' own units."""
-        out.plane.threshold = self._stump.bias
-        out.plane.n_terms = write_terms(&self._node.columns, self._stump.w,
-                                        &out.plane.threshold, out.plane.feature,
-                                        out.plane.weight)
+        plane.threshold = self._stump.bias
+        plane.n_terms = write_terms(&self._node.columns, self._stump.w, &plane.threshold,
+                                    plane.feature, plane.weight)
 
     cdef bint _accepts(self, const NodeTask* task, SplitResult* out) except -1 nogil:
         """Whether both sides are large enough and, in regression, better than the start."""

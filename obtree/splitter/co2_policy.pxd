@@ -10,6 +10,11 @@
 #   binary    most of the spread is in columns of two values, so that rows are corners of a cube;
 #   wide      classes, seen through more than `many_columns` columns;
 #   others    classes.
+#
+# Data of classes are a *table* where features are in different units, or few. Planes, sums of
+# many features, are then less of a matter of course than with pixels, spectra or strokes: they
+# are compared with axis splits on rows set aside, and in nodes that are not wide columns count as
+# much as they tell the classes apart. Elsewhere columns count as much as they vary.
 
 from libc.math cimport sqrt
 
@@ -27,6 +32,8 @@ cdef struct CO2Policy:
     double free_columns       # up to so many columns it is max_nu
     # ---- scaling ----
     double least_spread       # added to a column's variance, in means of them
+    double least_separation   # added to the fraction of its variance between the classes
+    bint is_table             # of the data; see above
     double min_binary_spread  # of the spread in columns of two values, that makes a node binary
     idx_t many_columns        # beyond, a node is wide
     # The tree is no part of a forest: it looks at all features, and is to be as good as it can
@@ -57,9 +64,12 @@ cdef struct CO2Policy:
     idx_t min_rows            # from which a node is optimised; 0: by the kind of the node
     idx_t least_rows
     idx_t binary_rows
+    idx_t compared_rows       # from which a plane of classes is compared with an axis split, ...
+    double held_fraction      # on so many of the rows, ...
+    idx_t trial_divisor       # after this part of the epochs and steps
     idx_t max_rows            # that a node is looked at through
     idx_t max_columns         # the same, or HALF
-    idx_t min_columns         # that are never divided
+    idx_t min_columns         # that are never divided; fewer features are a table
     const float* relevance    # of the features, or NULL
     idx_t sparse_columns      # in nodes of mostly zeros, or ...
     idx_t sparse_columns_per_row
@@ -70,6 +80,8 @@ cdef struct NodeKind:
     idx_t n_columns           # that are looked at
     bint binary
     bint wide                 # moments: w has one second moment instead of many
+    bint weighed              # whether columns count by their separation
+    bint standardised         # whether each is scaled by itself, whatever its unit
 
 
 cdef struct DescentPlan:
@@ -93,9 +105,10 @@ cdef inline void init_policy(CO2Policy* policy) noexcept nogil:
     policy.min_nu = 20.0
     policy.free_columns = 16.0
     policy.least_spread = 0.01
+    policy.least_separation = 0.02
     policy.min_binary_spread = 0.5
     policy.many_columns = 128
-    policy.single_tree = False
+    policy.single_tree = policy.is_table = False
     policy.rate = 0.0
     policy.binary_rate = 0.5
     policy.leaf_rate = 0.1
@@ -112,8 +125,11 @@ cdef inline void init_policy(CO2Policy* policy) noexcept nogil:
     policy.patience = 2
     policy.max_halvings = 4
     policy.min_rows = 0
+    policy.held_fraction = 0.0
     policy.least_rows = 2
     policy.binary_rows = 200
+    policy.compared_rows = 10
+    policy.trial_divisor = 2
     policy.max_rows = policy.max_columns = 0
     policy.relevance = NULL
     policy.min_columns = 16
@@ -121,15 +137,31 @@ cdef inline void init_policy(CO2Policy* policy) noexcept nogil:
     policy.sparse_columns_per_row = 4
 
 
+cdef inline bint is_weighed(const CO2Policy* policy, idx_t n_features) noexcept nogil:
+    """Whether nodes that are not wide weigh their columns.
+
+    Of very many columns some seem relevant by chance, and more so the smaller the node.
+    """
+    return policy.is_table and n_features < 2 * policy.many_columns
+
+
 cdef inline NodeKind find_kind(const CO2Policy* policy, bint is_class, idx_t n_columns,
-                               double binary_spread) noexcept nogil:
-    """IN binary_spread: the part of the columns' spread that is in columns of two values."""
+                               idx_t n_features) noexcept nogil:
+    """All but whether it is binary."""
     cdef NodeKind kind
     kind.is_class = is_class
     kind.n_columns = n_columns
-    kind.binary = binary_spread > policy.min_binary_spread
+    kind.binary = False
     kind.wide = is_class and n_columns > policy.many_columns
+    kind.weighed = is_weighed(policy, n_features) and not kind.wide
+    kind.standardised = kind.weighed or not is_class
     return kind
+
+
+cdef inline void mark_binary(const CO2Policy* policy, double binary_spread,
+                             NodeKind* kind) noexcept nogil:
+    """IN binary_spread: the part of the columns' spread that is in columns of two values."""
+    kind.binary = binary_spread > policy.min_binary_spread
 
 
 # ---- draws ---------------------------------------------------------------------------
@@ -163,20 +195,39 @@ cdef inline idx_t count_least_rows(const CO2Policy* policy, const NodeKind* kind
     return policy.binary_rows if kind.binary else policy.least_rows
 
 
+cdef inline bint compares_splits(const CO2Policy* policy, idx_t n_rows) noexcept nogil:
+    """Whether a plane has to be better than an axis split for rows set aside.
+
+    Rows are set aside by their number: in trees by themselves a weight of two would no longer
+    be the same as two rows.
+    """
+    return (policy.is_table and not policy.single_tree and policy.held_fraction > 0.0
+            and n_rows >= policy.compared_rows)
+
+
+cdef inline idx_t count_held(const CO2Policy* policy, idx_t n_rows) noexcept nogil:
+    """Rows of a node that are set aside to compare a plane and an axis split."""
+    return <idx_t>(policy.held_fraction * n_rows)
+
+
 # ---- scaling -------------------------------------------------------------------------
 
 cdef inline double scale_column(const CO2Policy* policy, const NodeKind* kind, double variance,
-                                double mean) noexcept nogil:
+                                double mean, double separation) noexcept nogil:
     """What multiplies a column, up to a number for all; `mean` is that of the variances.
 
-    Numbers: each column is divided by its own deviation. Classes: it is multiplied by the
-    root of its deviation, since Adam's steps are equally long in all weights, also in those
-    of columns that hardly vary, such as the rim of an image. In wide nodes steps follow the
-    gradient, which is already proportional to the deviation, and it is divided by that root.
+    Numbers: each column is divided by its own deviation. Classes: then it is multiplied by the
+    root of its separation of the classes, since Adam's steps are equally long in all weights,
+    also in those of columns that say nothing. Where that is not known, columns that hardly
+    vary, such as the rim of an image, are to count for less: they are multiplied by the root of
+    their deviation; in wide nodes steps follow the gradient, which is already proportional to
+    the deviation, and they are divided by that root.
     """
     cdef double root
     if not kind.is_class:
         return 1.0 / sqrt(variance)
+    if kind.weighed:
+        return sqrt((separation + policy.least_separation) / variance)
     root = sqrt(sqrt(variance / mean + policy.least_spread))
     return 1.0 / root if kind.wide else root
 
@@ -199,15 +250,17 @@ cdef inline double find_nu(const CO2Policy* policy, const NodeKind* kind) noexce
 
 
 cdef inline void plan_descent(const CO2Policy* policy, const NodeKind* kind,
-                              DescentPlan* plan) noexcept nogil:
+                              bint is_trial, DescentPlan* plan) noexcept nogil:
     """OUT plan: all but its column and threshold."""
+    cdef idx_t divisor = policy.trial_divisor if is_trial else 1
     plan.nu = policy.nu if policy.nu > 0.0 else find_nu(policy, kind)
     plan.length = (policy.binary_length if kind.binary else policy.start_length) * sqrt(plan.nu)
     # All corners are equally far from a plane along an axis: there is no average to go by.
     plan.shorten = not kind.binary
     plan.rate = policy.rate * (policy.binary_rate if kind.binary else 1.0) * sqrt(plan.nu)
     plan.n_epochs = policy.n_epochs * (policy.binary_epochs if kind.binary else 1)
-    plan.min_steps = policy.min_steps
+    plan.n_epochs = max(<idx_t>1, plan.n_epochs // divisor)
+    plan.min_steps = policy.min_steps // divisor
     plan.batch_size = policy.batch_size
 
 

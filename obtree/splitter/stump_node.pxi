@@ -6,10 +6,11 @@
 # constant in the node, or that one of its rows lacks, are left out. Numbers to predict are
 # standardised in the node.
 #
-# Features may come in different units, in grams and in miles (``data/scale.pyx`` judges). Nodes
-# of classes then take their columns in units of their spans or as they are, at random: neither
-# is right for all data, and forests of both are better. A tree that stands by itself takes them
-# in units of their deviations, so that it does not matter in which ones they come.
+# The features of wide data of classes, whose columns are taken as they vary, may come in different
+# units, in grams and in miles (``data/scale.pyx`` judges). Nodes then take them in units of their
+# spans or as they are, at random: neither is right for all data, and forests of both are
+# better. A tree that stands by itself takes them in units of their deviations, so that it does not
+# matter in which ones they come.
 #
 # A node may be looked at through some of its columns, and some of its rows, drawn at random:
 # other ones in each tree, which makes the trees of a forest differ. Rows are shuffled once and
@@ -35,7 +36,8 @@ from obtree.data.targets cimport CLASS_TARGETS, NO_TARGETS, TargetView
 from obtree.linear.columns cimport pad_width, standardise_columns, take_columns
 from obtree.splitter.base cimport NodeTask
 from obtree.splitter.co2_policy cimport (
-    CO2Policy, count_columns, count_sparse_columns, find_kind, scale_column,
+    CO2Policy, count_columns, count_sparse_columns, find_kind, is_weighed, mark_binary,
+    scale_column,
 )
 from obtree.splitter.relevance cimport keep_relevant
 from obtree.splitter.stump cimport Batch
@@ -120,21 +122,25 @@ cdef class StumpNode:
         self._order = <int32_t*>workspace.take(n, sizeof(int32_t))
         self._place = <int32_t*>workspace.take(n, sizeof(int32_t))
         self._known = <int32_t*>workspace.take(self.max_slots, sizeof(int32_t))
+        if is_weighed(policy, n_features):
+            self._separation = ColumnSeparation()
+            self._separation.bind(view, targets, scales.weight_unit, workspace)
         self._scales = scales
         self._column_scale = scales.deviation if policy.single_tree else scales.span
         self._is_rescaled = False
         return 0
 
-    cdef void _draw_rows(self, const NodeTask* task, RandState* rng) noexcept nogil:
+    cdef void _draw_rows(self, RandState* rng) noexcept nogil:
         """The rows that are looked at, in the order they have."""
         cdef idx_t p, n_left = self._sample_size
-        self.n = min(task.n, self._sample_size)
-        self._rows = task.rows
-        if self.n == task.n:
+        cdef const row_t* rows = self._part
+        self.n = min(self._n_part, self._sample_size)
+        self._rows = rows
+        if self.n == self._n_part:
             return
-        for p in range(task.n):
-            if draw_in_order(n_left, task.n - p, rng):
-                self._sample[self.n - n_left] = task.rows[p]
+        for p in range(self._n_part):
+            if draw_in_order(n_left, self._n_part - p, rng):
+                self._sample[self.n - n_left] = rows[p]
                 n_left -= 1
         self._rows = self._sample
 
@@ -154,10 +160,13 @@ cdef class StumpNode:
                 n_drawn += 1
         return n_drawn
 
-    cdef bint measure(self, const NodeTask* task, feature_t kept, RandState* rng) noexcept nogil:
+    cdef bint measure(self, const NodeTask* task, const row_t* part, idx_t n_part, feature_t kept,
+                      RandState* rng) noexcept nogil:
         cdef idx_t n_complete, k
         cdef double mean, here, spread = 0.0, binary = 0.0
         self._task = task
+        self._part = part
+        self._n_part = n_part
         self.columns.n = 0
         self._weight = 0.0
         if self._is_mostly_zero:
@@ -177,15 +186,19 @@ cdef class StumpNode:
             self.columns.n += 1
         if self.columns.n == 0:
             return False
-        if self.is_class:
+        self.kind = find_kind(self._policy, self.is_class, self.columns.n, self.view.n_features)
+        self._is_rescaled = False
+        if not self.kind.standardised:
             self._choose_units(rng)
         for k in range(self.columns.n):
             spread += self._sums[k]
             if self.view.columns[self.columns.feature[k]].n_values <= 2:
                 # Scaled each by itself, all columns have the same spread.
-                binary += self._sums[k] if self.is_class else 1.0
-        self.kind = find_kind(self._policy, self.is_class, self.columns.n,
-                              binary / (spread if self.is_class else self.columns.n))
+                binary += 1.0 if self.kind.standardised else self._sums[k]
+        mark_binary(self._policy, binary / (self.columns.n if self.kind.standardised else spread),
+                    &self.kind)
+        if self.kind.weighed:
+            self._separation.measure(self._rows, self.n, task.weight, &self.columns, self._sums)
         self._find_scales(spread / self.columns.n)
         self.columns.stride = pad_width(self.columns.n)
         return True
@@ -196,7 +209,7 @@ cdef class StumpNode:
         cdef idx_t n_complete, p, n_here, done = 0
         n_complete = find_complete(self.view, task.rows, task.n, self._ranks, self._complete)
         n_complete = self._draw_columns(n_complete, kept, rng)
-        self._draw_rows(task, rng)
+        self._draw_rows(rng)
         memset(self._sums, 0, n_complete * sizeof(double))
         memset(self._squares, 0, n_complete * sizeof(double))
         while done < self.n:
@@ -221,7 +234,7 @@ cdef class StumpNode:
         cdef double rest
         n_complete = self._sparse.find_columns(task.rows, task.n, self._complete)
         n_complete = self._draw_columns(n_complete, kept, rng)
-        self._draw_rows(task, rng)
+        self._draw_rows(rng)
         for p in range(self.n):
             self._weight += task.weight[self._rows[p]]
         self._sparse.add_rows(self._rows, self.n, task.weight, self._complete, n_complete)
@@ -253,7 +266,8 @@ cdef class StumpNode:
         cdef double* factor = self._squares
         cdef idx_t k
         for k in range(self.columns.n):
-            factor[k] = scale_column(self._policy, &self.kind, self._sums[k], mean)
+            factor[k] = scale_column(self._policy, &self.kind, self._sums[k], mean,
+                                     self._separation.value[k] if self.kind.weighed else 0.0)
             length += self._sums[k] * factor[k] * factor[k]
         for k in range(self.columns.n):
             if self._is_rescaled:

@@ -240,7 +240,9 @@ def descend(Dataset dataset, bound, weight, *, idx_t column, double threshold,
     task.rows = &rows[0]
     task.n = rows.shape[0]
     task.weight = &weights[0]
-    if not node.measure(&task, <int32_t>column, &rng) or column >= node.columns.n:
+    if not node.measure(&task, task.rows, task.n, <int32_t>column, &rng):
+        return None
+    if column >= node.columns.n:
         return None
     node.load(&rng, batch_size)
     plan.column = column
@@ -289,7 +291,9 @@ def find_nu(Dataset dataset, bound):
     task.rows = &rows[0]
     task.n = rows.shape[0]
     task.weight = &weights[0]
-    return find_radius(&policy, &node.kind) if node.measure(&task, 0, &rng) else None
+    if not node.measure(&task, task.rows, task.n, 0, &rng):
+        return None
+    return find_radius(&policy, &node.kind)
 
 
 cdef CO2Policy _find_policy(Dataset dataset) noexcept:

@@ -40,6 +40,7 @@ def draw_classes(n=400, m=6, seed=0):
         ({"min_steps": 2.5}, "min_steps=2.5"),
         ({"batch_size": True}, "batch_size=True"),
         ({"n_candidates": 0}, "n_candidates=0"),
+        ({"held_out": 1.0}, "held_out=1.0 is not valid; expected a number"),
         ({"min_rows": 1}, "min_rows=1 is not valid; expected 'auto' or an integer >= 2"),
     ],
 )
@@ -112,7 +113,8 @@ def test_weights_equal_repeated_rows(kind):
         criterion, y = "squared_error", X[:, 0] + rng.normal(size=len(y))
     elif kind == "two outputs":
         y = np.stack([y, rng.integers(0, 2, len(y))], axis=1)
-    options = {"splitter": CO2Splitter(), "seeds": [3]}
+    # Rows are set aside by their number.
+    options = {"splitter": CO2Splitter(held_out=0), "seeds": [3]}
     weighted = grow_tree(X, y, criterion, sample_weight=counts.astype(float), **options)
     repeated = grow_tree(
         np.repeat(X, counts, axis=0), np.repeat(y, counts, axis=0), criterion, **options
@@ -250,3 +252,31 @@ def test_presets_bootstrap_in_regression_only():
     assert not ObliqueForestClassifier(splitter="co2")._draws_bootstraps()
     forest = ObliqueForestRegressor(30, splitter="co2", oob_score=True, random_state=0)
     assert forest.fit(X, y.astype(float)).oob_score_ > 0.5
+
+
+def test_axis_splits_are_taken_where_they_predict_rows_set_aside_better():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 8)).astype(np.float32)
+    y = (X[:, 0] > 0.3) ^ (X[:, 1] > -0.2)
+    forest = ObliqueForestClassifier(10, splitter="co2", random_state=0).fit(X, y)
+    assert forest.splitter_stats_["rejected"] > 0.2 * forest.splitter_stats_["optimised"]
+    plain = clone(forest).set_params(splitter=CO2Splitter(held_out=0)).fit(X, y)
+    assert plain.splitter_stats_["rejected"] == 0
+
+
+def test_many_columns_in_one_unit_are_no_table():
+    X, y = draw_classes(m=20)
+    one, other = (
+        grow_tree(X, y, splitter=CO2Splitter(held_out=fraction), seeds=[0])
+        for fraction in (0.0, 0.3)
+    )
+    assert find_differences(one, other) == []
+
+
+def test_irrelevant_columns_count_for_little():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(500, 12)).astype(np.float32)
+    y = (X[:, 0] + X[:, 1] > 0).astype(int)
+    tree = grow_tree(X, y, splitter=CO2Splitter(held_out=0), seeds=[0])
+    weight = np.abs(tree.term_weight[: tree.term_ptr[1]])
+    assert weight[2:].max() < 0.3 * weight[:2].min()
