@@ -53,7 +53,7 @@ class BaseAutoForest(BaseObliqueForest):
         race = Race(self, plan, settings, entropy)
         fractions = getattr(self, "_fractions", ()) if grown else ()
         if len(fractions) == len(settings):
-            race.fractions = fractions
+            race.resume(fractions)
         else:
             race.run()
         race.grow_forest(self.n_estimators, len(grown))

@@ -3,8 +3,9 @@
 Every tree of such a forest leaves some rows out. The race grows a few trees of each setting, finds
 out from the left-out rows which mixture of settings has the least squared error (of class
 fractions, the Brier score), drops what is far from having a part in it, grows a few trees more of
-the others, and looks again, in several heats. Trees of the forest are then dealt out as the mixture says; those of the race are among
-them. No time is measured for any decision, so that the same seed always gives the same forest.
+the others, and looks again. Trees of the forest are then dealt out as the mixture says; those of
+the race are among them. No time is measured for any decision, so that the same seed always gives
+the same forest.
 """
 
 import dataclasses
@@ -20,8 +21,9 @@ from obtree.estimators.oob import to_predict_layout
 from obtree.tree.predict import Predictor
 
 #: Heats: how many units of trees each setting grows, and by which fraction of the least error its
-#: own may be larger for it to stay although it has no part in the mixture.
-HEATS = ((1, 0.5), (1, 0.1), (2, 0.1))
+#: own may be larger for it to stay although it has no part in the mixture. To look earlier, after
+#: half as many trees, sends away too many that would have won.
+HEATS = ((2, 0.1), (2, 0.1))
 
 #: Trees of a unit: so many that they see about UNIT_ROWS rows together, since few rows take little
 #: time and judge badly, within limits.
@@ -67,6 +69,7 @@ class Race:
     def run(self):
         """Find the fractions that settings should have in the forest."""
         if len(self.members) == 1:
+            self.resume(self.fractions)
             return
         arena = Arena(self._choose_rows(), self._n_threads)
         residuals = [Residuals(arena.truth) for _ in self.members]
@@ -91,6 +94,17 @@ class Race:
             self._plan = arena.plan
         for member in self.members:
             member.end_race(keep=saw_all)
+
+    def resume(self, fractions):
+        """Take the fractions of an earlier race.
+
+        Parameters
+        ----------
+        fractions : ndarray of shape (n_settings,)
+        """
+        self.fractions = fractions
+        for member in self.members:
+            member.end_race(keep=False)
 
     def _choose_rows(self):
         """Return the plan for the rows that the race looks at."""

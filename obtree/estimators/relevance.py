@@ -113,4 +113,5 @@ def rate_features(importance, chance):
         out=np.where(importance > 0.0, 1.0, 0.0),
         where=level > 0.0,
     )
-    return np.clip(excess**2, LEAST, 1.0).astype(np.float32)
+    # Sums in another order, as of sparse features, make the same draws.
+    return np.round(np.clip(excess**2, LEAST, 1.0), 3).astype(np.float32)

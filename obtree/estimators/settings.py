@@ -99,8 +99,6 @@ CLASSIFICATION = (
     Setting("co2", "co2", cost=0.01),
 )
 
-_TAO = {"max_depth": 10, "min_samples_leaf": 5, "max_features": "sqrt", "n_iter": 3}
-
 REGRESSION = (
     Setting("axis", "axis", replace=True),
     Setting("axis, third of the features", "axis", {"max_features": 1 / 3}, replace=True),
@@ -113,11 +111,16 @@ REGRESSION = (
     Setting("random_oblique", "random_oblique", replace=True),
     Setting("random_oblique, relevant features", "random_oblique", replace=True, relevant=True),
     Setting("discriminant", "discriminant", {"max_features": 1 / 3}, replace=True, cost=0.003),
-    Setting("co2", "co2", replace=True, cost=0.01),
-    Setting("co2, more rows", "co2", cost=0.01),
+    Setting("co2", "co2", cost=0.01),
     Setting("co2, relevant features", "co2", replace=True, relevant=True, cost=0.01),
-    Setting("TAO", "axis", _TAO, refined=True, cost=0.015),
-    Setting("TAO, relevant features", "axis", _TAO, refined=True, relevant=True, cost=0.015),
+    Setting(
+        "TAO, relevant features",
+        "axis",
+        {"max_depth": 10, "min_samples_leaf": 5, "max_features": "sqrt", "n_iter": 3},
+        relevant=True,
+        refined=True,
+        cost=0.015,
+    ),
 )
 
 #: Parameters of the forest with which refined trees cannot be grown, unless they are defaults.

@@ -146,11 +146,12 @@ cdef class GrowthWorker(Worker):
         )
 
 
-cdef double estimate_work(Dataset dataset, rule, idx_t n_trees):
+cdef double estimate_work(Dataset dataset, Splitter splitter, rule, idx_t n_trees):
     """Nanoseconds, roughly and at least, that so many trees take: to choose how many threads."""
     cdef double n = dataset.n_samples
     cdef double depth = min(log2(n + 1.0), <double>rule.max_depth)
-    return n_trees * (TREE_WORK + CELL_WORK * n * depth * rule.max_features)
+    cdef double cells = n * depth * rule.max_features
+    return n_trees * (TREE_WORK + CELL_WORK * cells * splitter.relative_cost)
 
 
 def grow_trees(Dataset dataset, Targets targets, Criterion criterion, Splitter splitter, rule, *,
@@ -197,7 +198,7 @@ def grow_trees(Dataset dataset, Targets targets, Criterion criterion, Splitter s
     """
     if len(seeds) == 0:
         return []
-    work = estimate_work(dataset, rule, len(seeds))
+    work = estimate_work(dataset, splitter, rule, len(seeds))
     n_threads = min(choose_threads(work, n_threads, REGION_WORK), len(seeds))
     job = GrowthJob(dataset, targets, seeds, sample_weight, n_bootstrap, replace,
                     balance_subsample)

@@ -125,6 +125,7 @@ cdef class CO2Splitter(Splitter):
     True
     """
 
+    relative_cost = 20.0
     needs_rows = True
     # Regression starts from the best split of all features, the same in every tree that sees
     # the same rows.

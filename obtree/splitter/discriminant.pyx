@@ -81,6 +81,7 @@ cdef class DiscriminantSplitter(Splitter):
     """
 
     parameter_names = ("method", "n_terms", "n_candidates", "alpha", "axis")
+    relative_cost = 8.0
     needs_rows = True
     prefers_bootstrap = False
 

@@ -118,6 +118,7 @@ cdef class OC1Splitter(Splitter):
 
     parameter_names = ("mode", "order", "n_jumps", "n_restarts", "axis_bias", "max_search_rows",
                        "max_coefficients", "max_passes")
+    relative_cost = 20.0
     needs_rows = True
     prefers_bootstrap = False
 

@@ -84,6 +84,7 @@ cdef class RandomObliqueSplitter(Splitter):
     """
 
     parameter_names = ("feature_combinations", "weights", "dense", "threshold", "two_sided")
+    relative_cost = 3.0
     max_features_unbounded = True
     prefers_bootstrap = False
 

@@ -87,6 +87,10 @@ cdef class RotationSplitter(Splitter):
     def prefers_bootstrap(self):
         return self.splitter.prefers_bootstrap
 
+    @property
+    def relative_cost(self):
+        return 2.0 * self.splitter.relative_cost      # features are encoded for each tree
+
     cdef object prepare(self, const FitView* fit):
         cdef LentFit lent = LentFit()
         lent.fit = fit[0]

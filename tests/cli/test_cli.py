@@ -118,8 +118,10 @@ def test_task_is_guessed(values, task):
 
 def test_progress_bar(flowers, tmp_path, capsys):
     args = ("fit", flowers, "--target", "species", "--out", tmp_path / "m", "--n-estimators", 3)
-    assert run(*args, "--verbose") == 0
+    assert run(*args, "--splitter", "axis", "--verbose") == 0
     assert "3/3" in capsys.readouterr().err
+    assert run(*args, "--verbose") == 0
+    assert "racing" in capsys.readouterr().err
 
 
 def test_time_stamps(tmp_path, capsys):

@@ -130,7 +130,11 @@ def test_values(text, value):
         (("--set", "splitter=C02"), "Did you mean 'co2'?"),
         (("--splitter", "co2", "--set", "splitter__mu=1"), "splitter='co2' has no parameter 'mu'"),
         (("--splitter", "co2", "--set", "splitter__NU=1"), "Did you mean 'nu'?"),
-        (("--set", "splitter__nu=1"), "splitter='axis' has no parameter 'nu'; there is none"),
+        (("--set", "splitter__nu=1"), "splitter='auto' has no parameters such as splitter__nu"),
+        (
+            ("--splitter", "axis", "--set", "splitter__nu=1"),
+            "splitter='axis' has no parameter 'nu'; there is none",
+        ),
         (("--set", "tree__nu=1"), "forest has no parameter 'tree__nu'; expected splitter__"),
         (("--set", "splitter=C02", "--set", "splitter__nu=1"), "unknown splitter 'C02'"),
         (("--estimator", "tao-tree", "--set", "init=C02", "--set", "max_depth=2"), "'co2'?"),

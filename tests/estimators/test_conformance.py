@@ -26,6 +26,8 @@ def list_expected_failures(estimator):
     """Return the checks that a bootstrap cannot pass."""
     if isinstance(estimator, DisjunctiveTreeClassifier | DisjunctiveForestClassifier):
         return dict.fromkeys(BOOTSTRAP_FAILURES, "a batch holds rows, whatever they weigh")
+    if isinstance(estimator, ObliqueForestClassifier) and estimator.splitter == "co2":
+        return dict.fromkeys(BOOTSTRAP_FAILURES, "rows are set aside, whatever they weigh")
     draws = getattr(estimator, "_draws_bootstraps", lambda: False)
     return BOOTSTRAP_FAILURES if draws() else {}
 

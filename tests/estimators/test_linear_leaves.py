@@ -129,7 +129,8 @@ def test_forests_of_any_size_and_threads_are_the_same(classes, combine):
 
 def test_out_of_bag_predictions_use_the_models(real):
     X, y = real
-    forest = ObliqueForestRegressor(30, max_depth=3, oob_score=True, **BOTH).fit(X, y)
+    params = {"splitter": "axis", "max_depth": 3, "oob_score": True}
+    forest = ObliqueForestRegressor(30, **params, **BOTH).fit(X, y)
     row = 17
     trees = [
         tree

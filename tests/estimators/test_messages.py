@@ -64,10 +64,10 @@ def test_no_splitter_shows_how_values_are_stored(name):
 
 
 def test_splitters_show_numbers_plainly():
-    splitter = resolve_splitter("co2").set_params(nu=np.float64(2.5))
-    assert "nu=2.5" in repr(splitter)
+    splitter = resolve_splitter("discriminant").set_params(alpha=np.float64(2.5))
+    assert "alpha=2.5" in repr(splitter)
     with pytest.raises(
-        ValueError, match=r"splitter=CO2Splitter\(.*nu=2\.5.*expected a splitter of"
+        ValueError, match=r"splitter=DiscriminantSplitter\(alpha=2\.5.*expected a splitter of"
     ):
         ObliqueTreeClassifier(splitter=splitter, monotonic_cst=[1, 0, 0]).fit(X, Y)
 

@@ -74,7 +74,8 @@ def test_no_other_fractions_are_better(n_forests, seed):
     root = rng.normal(size=(n_forests, n_forests + 2))
     products, costs = root @ root.T, 0.1 * rng.random(n_forests)
     found = choose_fractions(products, costs)
-    assert found.min() >= 0.0 and found.sum() == pytest.approx(1.0)
+    assert found.min() >= 0.0
+    assert found.sum() == pytest.approx(1.0)
 
     def measure(fractions):
         own = np.diag(products)
@@ -116,4 +117,5 @@ def test_any_first_trees_are_as_the_fractions_say(shares, n_trees):
 def test_forests_that_share_no_row_are_not_mixed():
     products = np.array([[1.0, 0.5, np.nan], [0.5, 1.0, 0.5], [np.nan, 0.5, 2.0]])
     fractions = choose_fractions(products, np.zeros(3))
-    assert fractions[2] == 0.0 and fractions.sum() == pytest.approx(1.0)
+    assert fractions[2] == 0.0
+    assert fractions.sum() == pytest.approx(1.0)

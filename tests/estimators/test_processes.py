@@ -17,7 +17,7 @@ import pytest
 from sklearn.base import clone
 
 from obtree import ObliqueForestClassifier, ObliqueTreeClassifier
-from obtree.estimators import bagging, base
+from obtree.estimators import bagging, plan
 
 
 @pytest.mark.parametrize(
@@ -167,7 +167,7 @@ def test_interruption_leaves_the_previous_fit(either, classes, monkeypatch):
     def interrupt(*args, **kwargs):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(base, "grow_trees", interrupt)
+    monkeypatch.setattr(plan, "grow_trees", interrupt)
     with pytest.raises(KeyboardInterrupt):
         either.fit(X[:, :3], y)
     assert vars(either) == state

@@ -111,7 +111,8 @@ def test_random_state_instance_and_none(either, classes):
 @pytest.mark.parametrize("forest", [ObliqueForestClassifier, ObliqueForestRegressor])
 def test_tree_of_a_forest_grows_again_alone(forest, classes):
     X, y = classes
-    forest = forest(3, bootstrap=False, max_features=2, random_state=5).fit(X, y)
+    params = {"splitter": "axis", "bootstrap": False, "max_features": 2}
+    forest = forest(3, random_state=5, **params).fit(X, y)
     for child in forest.estimators_:
         assert_same_tree(clone(child).fit(X, y).tree_, child.tree_)
 

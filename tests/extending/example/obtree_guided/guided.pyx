@@ -63,7 +63,7 @@ cdef class GuidedSplitter(Splitter):
         if targets.kind == NO_TARGETS:
             raise ValueError("splitter 'guided' is guided by y; expected targets")
         Splitter.bind(self, view, targets, criterion, settings, workspace)
-        bind_features(&self.features, view, workspace)
+        bind_features(&self.features, view, settings.relevance, workspace)
         self.sweep = ScoreSweep()
         self.sweep.bind(criterion, workspace, view.n_samples)
         self.plane.partner = NULL     # no products of features
