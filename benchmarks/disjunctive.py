@@ -50,7 +50,9 @@ def compare(name, args):
     errors, starts, seconds = [], [], []
     for seed in range(args.seeds):
         model = DisjunctiveForestClassifier(n_jobs=args.n_jobs, random_state=seed, **dict(args.set))
-        start = ObliqueForestClassifier(model.n_estimators, n_jobs=args.n_jobs, random_state=seed)
+        start = ObliqueForestClassifier(
+            model.n_estimators, splitter="axis", n_jobs=args.n_jobs, random_state=seed
+        )
         starts.append(measure_error(start, data))
         began = time.process_time()
         errors.append(measure_error(model, data))
@@ -74,7 +76,9 @@ def pair(name, args):
     for seed in range(args.splits):
         data = load_shuffled(name, seed, 2 / 3)
         common = {"n_jobs": args.n_jobs, "random_state": seed}
-        starts.append(measure_error(ObliqueForestClassifier(SMALL_TREES, **common), data))
+        starts.append(
+            measure_error(ObliqueForestClassifier(SMALL_TREES, splitter="axis", **common), data)
+        )
         options = {**common, **dict(args.set), "n_estimators": SMALL_TREES}
         errors.append(measure_error(DisjunctiveForestClassifier(**options), data))
     difference = np.subtract(errors, starts)

@@ -88,7 +88,7 @@ def predict(method, n_rows=5_000_000, dtype=np.float32, **params):
 
 def predict_bytes():
     X, y = draw(5000, 50, np.uint8)
-    model = obtree.ObliqueForestClassifier(200, random_state=0).fit(X, y)
+    model = obtree.ObliqueForestClassifier(200, splitter="axis", random_state=0).fit(X, y)
     X = draw(4_000_000, 50, np.uint8)[0]
     return lambda: model.predict_proba(X)
 
@@ -96,7 +96,7 @@ def predict_bytes():
 def predict_sparse():
     X, y = draw(5000, 20)
     X[X < 0.8] = 0.0
-    model = obtree.ObliqueForestClassifier(200, random_state=0).fit(X, y)
+    model = obtree.ObliqueForestClassifier(200, splitter="axis", random_state=0).fit(X, y)
     X = draw(3_000_000, 20)[0]
     X[X < 0.8] = 0.0
     X = sp.csr_matrix(X)
@@ -166,7 +166,7 @@ def run_phase(name):
         except KeyboardInterrupt:
             print(f"caught {time.monotonic()!r}", flush=True)
     X, y = draw(300, 5)
-    model = obtree.ObliqueForestClassifier(3, n_jobs=2, random_state=0).fit(X, y)
+    model = obtree.ObliqueForestClassifier(3, splitter="axis", n_jobs=2, random_state=0).fit(X, y)
     assert model.predict_proba(X).shape == (300, 2)
     assert not [thread for thread in threading.enumerate() if "obtree" in thread.name]
     print("healthy", flush=True)

@@ -64,7 +64,10 @@ def import_forests(library):
     if library == "obtree":
         from obtree import ObliqueForestClassifier, ObliqueForestRegressor
 
-        return ObliqueForestClassifier, ObliqueForestRegressor
+        return tuple(
+            functools.partial(kind, splitter="axis")
+            for kind in (ObliqueForestClassifier, ObliqueForestRegressor)
+        )
     if library == "scikit-learn":
         from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 

@@ -115,10 +115,11 @@ def list_models(jobs):
             yield f"tree {name}", task, tree(random_state=0, **params)
             yield f"forest {name}", task, forest(4, random_state=0, n_jobs=jobs, **params)
         forest = getattr(obtree, f"ObliqueForest{suffix}")
+        yield "forest auto", task, forest(8, random_state=0, n_jobs=jobs)
         yield (
             "forest axis-rotated",
             task,
-            forest(4, rotation="pca", random_state=0, n_jobs=jobs),
+            forest(4, splitter="axis", rotation="pca", random_state=0, n_jobs=jobs),
         )
         if task == "class":
             for weight in ("balanced", "balanced_subsample"):

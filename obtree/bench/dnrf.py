@@ -33,7 +33,9 @@ from obtree.splitter import DiscriminantSplitter
 
 FORESTS = {
     "Random forest": ObliqueForestClassifier,
-    "Rotation forest": lambda n, **options: ObliqueForestClassifier(n, rotation="pca", **options),
+    "Rotation forest": lambda n, **options: ObliqueForestClassifier(
+        n, splitter="axis", rotation="pca", **options
+    ),
     "ORF-ridge": lambda n, **options: ObliqueForestClassifier(
         n, splitter=DiscriminantSplitter("ridge"), **options
     ),

@@ -79,7 +79,7 @@ def make_model(cell, plan, regression):
     if cell.model == "CART":
         return ObliqueTreeClassifier(random_state=cell.seed)
     if cell.model == "RF":
-        return ObliqueForestClassifier(size, **common)
+        return ObliqueForestClassifier(size, splitter="axis", **common)
     if cell.model == "XGBoost":
         return make_peer("XGBoost", regression, size, plan.n_jobs, cell.seed)
     if cell.model == "TAO forest":

@@ -16,7 +16,7 @@ from obtree.estimators.settings import (
 from obtree.splitter.registry import resolve_splitter
 
 # What a race leaves behind, beside the trees.
-_TRACES = ("race_", "_fractions", "_members")
+_TRACES = ("race_", "_fractions")
 
 
 class BaseAutoForest(BaseObliqueForest):
@@ -51,15 +51,13 @@ class BaseAutoForest(BaseObliqueForest):
         constrained = plan.rule.monotonic_cst is not None
         settings = select_settings(settings, self, plan.X, constrained)
         race = Race(self, plan, settings, entropy)
-        fractions = getattr(self, "_fractions", ()) if grown else ()
-        if len(fractions) == len(settings):
-            race.resume(fractions)
+        if grown and len(getattr(self, "_fractions", ())) == len(settings):
+            race.resume(self._fractions, self.race_["error"])
         else:
             race.run()
         race.grow_forest(self.n_estimators, len(grown))
         self.race_ = race.tabulate()
         self._fractions = race.fractions
-        self._members = [member.template for member in race.members], race.owner
         self._samples = [race.members[number].sample_rows(plan.n_rows) for number in race.owner]
         if self.verbose:
             race.report()

@@ -191,6 +191,7 @@ class BaseObliqueForest(BaseForestModel, BaseOblique):
                 self._check_same_problem(grown[0], plan)
             stats = {}
             fresh = []
+            vars(self).pop("relevance_", None)
             if len(grown) < self.n_estimators:
                 fresh = self._grow_missing(plan, grown, entropy, stats)
             else:

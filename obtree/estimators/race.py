@@ -69,7 +69,7 @@ class Race:
     def run(self):
         """Find the fractions that settings should have in the forest."""
         if len(self.members) == 1:
-            self.resume(self.fractions)
+            self.resume(self.fractions, self.errors)
             return
         arena = Arena(self._choose_rows(), self._n_threads)
         residuals = [Residuals(arena.truth) for _ in self.members]
@@ -95,14 +95,14 @@ class Race:
         for member in self.members:
             member.end_race(keep=saw_all)
 
-    def resume(self, fractions):
-        """Take the fractions of an earlier race.
+    def resume(self, fractions, errors):
+        """Take over what an earlier race has found.
 
         Parameters
         ----------
-        fractions : ndarray of shape (n_settings,)
+        fractions, errors : ndarray of shape (n_settings,)
         """
-        self.fractions = fractions
+        self.fractions, self.errors = fractions, np.asarray(errors)
         for member in self.members:
             member.end_race(keep=False)
 

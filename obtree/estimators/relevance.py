@@ -59,7 +59,11 @@ def measure_relevance(plan, entropy, n_threads):
         chosen = np.sort(rng.choice(len(rows), MAX_ROWS, replace=False))
     X = plan.X[rows[chosen]]
     shadows = X[rng.permutation(len(chosen))]
-    both = sp.hstack([X, shadows], format=X.format) if sp.issparse(X) else np.hstack([X, shadows])
+    if sp.issparse(X):
+        both = sp.hstack([X, shadows], format=X.format)
+        both.sort_indices()
+    else:
+        both = np.hstack([X, shadows])
     n_features = X.shape[1]
     small = dataclasses.replace(
         plan,

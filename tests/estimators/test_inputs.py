@@ -138,6 +138,7 @@ def test_several_outputs_of_a_regressor(regressor, values):
 
 def test_repeated_output_is_the_single_output(regressor, values):
     X, y = values
+    regressor.set_params(splitter="axis")  # penalties of refined trees weigh less with two
     single = clone(regressor).fit(X, y).predict(X)
     double = regressor.fit(X, np.column_stack([y, y])).predict(X)
     np.testing.assert_allclose(double, np.column_stack([single, single]))

@@ -89,9 +89,11 @@ def test_one_file(forest, smooth, tmp_path):
 def test_a_warm_start_goes_on_as_one_fit_would(smooth, forest):
     X, y = smooth
     some = ObliqueForestRegressor(15, random_state=0, warm_start=True).fit(X, y)
-    fractions = some.race_["fraction"]
+    before = some.race_
     some.set_params(n_estimators=40).fit(X, y)
-    assert some.race_["fraction"] == fractions
+    assert some.race_["fraction"] == before["fraction"]
+    assert some.race_["error"] == before["error"]
+    assert sum(some.race_["n_trees"]) == 40
     assert np.array_equal(some.predict(X), forest.predict(X))
 
 
@@ -99,11 +101,12 @@ def test_out_of_bag_errors_are_those_of_new_rows():
     X, y = make_friedman1(1500, 8, noise=1.0, random_state=0)
     X, X_test, y, y_test = train_test_split(X, y, test_size=0.6, random_state=0)
     forest = ObliqueForestRegressor(60, oob_score=True, random_state=0).fit(X, y)
-    assert forest.oob_score_ == pytest.approx(forest.score(X_test, y_test), abs=0.02)
+    # Fewer trees judge a row that a tree may have seen: never much better, a little worse.
+    assert -0.01 < forest.score(X_test, y_test) - forest.oob_score_ < 0.04
     X, y = make_classification(1500, 10, n_informative=6, flip_y=0.1, random_state=0)
     X, X_test, y, y_test = train_test_split(X, y, test_size=0.6, random_state=0)
     forest = ObliqueForestClassifier(60, oob_score=True, random_state=0).fit(X, y)
-    assert forest.oob_score_ == pytest.approx(forest.score(X_test, y_test), abs=0.03)
+    assert -0.02 < forest.score(X_test, y_test) - forest.oob_score_ < 0.05
 
 
 def test_errors_in_the_table_are_those_of_the_settings():

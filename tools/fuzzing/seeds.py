@@ -62,14 +62,17 @@ def list_models():
     yield "conic", ObliqueTreeRegressor(splitter=ConicSplitter(), **SMALL).fit(X, score)
     oc1 = ObliqueForestRegressor(2, splitter=OC1Splitter(n_jumps=2), **SMALL)
     yield "outputs", oc1.fit(X, np.column_stack([score, -score]))
-    yield "vote", ObliqueForestClassifier(2, combine="vote", **SMALL).fit(X, both)
+    yield "vote", ObliqueForestClassifier(2, splitter="axis", combine="vote", **SMALL).fit(X, both)
     weights = {0: 1.0, 1: 2.0}
     product = ObliqueForestClassifier(2, combine="product", class_weight=weights, **SMALL)
     yield "product", product.fit(X, y > 0)
     linear = {"leaf": "linear", **SMALL}
     yield "linear", ObliqueForestClassifier(2, splitter="random_oblique", **linear).fit(X, both)
     yield "linear", ObliqueTreeRegressor(**linear).fit(X, score)
-    yield "rotation", ObliqueForestRegressor(2, rotation="pca", **SMALL).fit(X, score)
+    yield (
+        "rotation",
+        ObliqueForestRegressor(2, splitter="axis", rotation="pca", **SMALL).fit(X, score),
+    )
     yield "tao", TAOTreeClassifier(**SMALL).fit(X, text)
     yield "tao", TAOTreeRegressor(**SMALL).fit(X, score)
     yield "tao", TAOForestClassifier(2, **SMALL).fit(X, y)
