@@ -97,22 +97,36 @@ CLASSIFICATION = (
     Setting("random_oblique", "random_oblique"),
     Setting("random_oblique, relevant features", "random_oblique", relevant=True),
     Setting("co2", "co2", cost=0.01),
+    # Where classes overlap, small leaves repeat chance.
+    Setting("axis, larger leaves", "axis", {"min_samples_leaf": 5}, replace=True),
+    Setting(
+        "axis, all features, larger leaves",
+        "axis",
+        {"max_features": None, "min_samples_leaf": 5},
+        replace=True,
+    ),
+    Setting("random_oblique, larger leaves", "random_oblique", {"min_samples_leaf": 5}),
+    Setting("discriminant, larger leaves", "discriminant", {"min_samples_leaf": 5}, cost=0.003),
 )
+
+_THIRD = {"max_features": 1 / 3}
 
 REGRESSION = (
     Setting("axis", "axis", replace=True),
-    Setting("axis, third of the features", "axis", {"max_features": 1 / 3}, replace=True),
+    Setting("axis, third of the features", "axis", _THIRD, replace=True),
     Setting(
         "axis, linear leaves",
         "axis",
-        {"max_features": 1 / 3, "leaf": "linear", "min_samples_leaf": 10},
+        {**_THIRD, "leaf": "linear", "min_samples_leaf": 10},
         replace=True,
     ),
     Setting("random_oblique", "random_oblique", replace=True),
     Setting("random_oblique, relevant features", "random_oblique", replace=True, relevant=True),
-    Setting("discriminant", "discriminant", {"max_features": 1 / 3}, replace=True, cost=0.003),
-    Setting("co2", "co2", cost=0.01),
+    Setting("random_oblique, relevant features, no bootstrap", "random_oblique", relevant=True),
+    Setting("discriminant", "discriminant", _THIRD, replace=True, cost=0.003),
+    Setting("co2, no bootstrap", "co2", cost=0.01),
     Setting("co2, relevant features", "co2", replace=True, relevant=True, cost=0.01),
+    Setting("co2, relevant features, no bootstrap", "co2", relevant=True, cost=0.01),
     Setting(
         "TAO, relevant features",
         "axis",
@@ -120,6 +134,18 @@ REGRESSION = (
         relevant=True,
         refined=True,
         cost=0.015,
+    ),
+    # Where y is noisy, small leaves repeat the noise.
+    Setting("axis, larger leaves", "axis", {**_THIRD, "min_samples_leaf": 5}, replace=True),
+    Setting(
+        "random_oblique, larger leaves", "random_oblique", {"min_samples_leaf": 5}, replace=True
+    ),
+    Setting(
+        "discriminant, larger leaves",
+        "discriminant",
+        {**_THIRD, "min_samples_leaf": 5},
+        replace=True,
+        cost=0.003,
     ),
 )
 
@@ -232,7 +258,8 @@ def _set_relevance(settings, relevant):
     found = {}
     for setting in settings:
         same = dataclasses.replace(setting, relevant=relevant)
-        found.setdefault((str(same.splitter), str(same.params), same.refined), same)
+        key = same.splitter, str(same.params), same.replace, same.refined
+        found.setdefault(key, same)
     return list(found.values())
 
 

@@ -63,6 +63,7 @@ def grow_forest(
     sample_weight=None,
     n_classes=None,
     n_bootstrap=0,
+    replace=True,
     balance_subsample=False,
     n_threads=1,
     keep_rows=False,
@@ -85,6 +86,7 @@ def grow_forest(
         seeds=np.asarray(seeds, dtype=np.uint32),
         sample_weight=sample_weight,
         n_bootstrap=n_bootstrap,
+        replace=replace,
         balance_subsample=balance_subsample,
         n_threads=n_threads,
     )

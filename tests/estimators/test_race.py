@@ -15,7 +15,7 @@ from obtree import (
     load_model,
     save_model,
 )
-from obtree.estimators import race, settings
+from obtree.estimators import mixture, race, settings
 from obtree.splitter import OC1Splitter, PythonSplitter
 from obtree.testing.probe_team import Observer
 
@@ -29,13 +29,22 @@ def wine():
 
 @pytest.fixture(scope="module")
 def smooth():
-    """A smooth function of 5 of 12 features: refined trees take part in the mixture."""
+    """A smooth function of 5 of 12 features."""
     return make_friedman1(300, 12, noise=0.3, random_state=0)
 
 
 @pytest.fixture(scope="module")
 def forest(smooth):
-    return ObliqueForestRegressor(40, random_state=0).fit(*smooth)
+    """A forest of which every setting has some trees."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(mixture, "DOUBT", 100.0)
+        return ObliqueForestRegressor(40, random_state=0).fit(*smooth)
+
+
+@pytest.fixture
+def doubtful(monkeypatch):
+    """Other forests of the same kind."""
+    monkeypatch.setattr(mixture, "DOUBT", 100.0)
 
 
 def test_the_default_is_a_race(wine):
@@ -61,7 +70,7 @@ def test_trees_are_of_the_settings_that_won(forest):
     assert splitters - {"axis"} == won - {"axis", "TAO"}
 
 
-def test_threads_change_nothing(smooth, forest, wine):
+def test_threads_change_nothing(smooth, forest, wine, doubtful):
     other = ObliqueForestRegressor(40, random_state=0, n_jobs=3).fit(*smooth)
     assert np.array_equal(other.predict(smooth[0]), forest.predict(smooth[0]))
     pair = [ObliqueForestClassifier(15, random_state=0, n_jobs=n).fit(*wine) for n in (1, 2)]
@@ -86,7 +95,7 @@ def test_one_file(forest, smooth, tmp_path):
     )
 
 
-def test_a_warm_start_goes_on_as_one_fit_would(smooth, forest):
+def test_a_warm_start_goes_on_as_one_fit_would(smooth, forest, doubtful):
     X, y = smooth
     some = ObliqueForestRegressor(15, random_state=0, warm_start=True).fit(X, y)
     before = some.race_
@@ -166,6 +175,9 @@ def test_settings_vary_only_what_is_at_its_default():
         "random_oblique",
         "random_oblique, relevant features",
         "co2",
+        "axis, larger leaves",
+        "random_oblique, larger leaves",
+        "discriminant, larger leaves",
     ]
     assert "axis, entropy" not in list_names(ObliqueForestClassifier(criterion="gini "), X)
     refined = "TAO, relevant features"
@@ -182,6 +194,7 @@ def test_settings_that_cannot_stay_away():
     assert list_names(forest, X, constrained=True) == [
         "axis",
         "axis, third of the features",
+        "axis, larger leaves",
     ]
     assert all(name.startswith("axis") for name in list_names(forest, X[:, :1]))
     assert not any("all" in name for name in list_names(ObliqueForestClassifier(), wide))
@@ -192,7 +205,7 @@ def test_relevance_can_be_left_out_or_be_everywhere(smooth):
     assert not any("relevant" in s for s in list_names(ObliqueForestRegressor(), X[:, :1]))
     without = ObliqueForestRegressor(5, relevance=False, random_state=0).fit(X, y)
     assert not hasattr(without, "relevance_")
-    assert len(without.race_["setting"]) == len(set(without.race_["setting"])) == 7
+    assert len(without.race_["setting"]) == len(set(without.race_["setting"])) == 12
     forest = ObliqueForestRegressor(20, splitter="oc1", relevance=True, random_state=0).fit(X, y)
     assert forest.relevance_.shape == (12,)
     plain = ObliqueForestRegressor(20, splitter="oc1", random_state=0).fit(X, y)

@@ -103,3 +103,32 @@ def test_a_bag_of_weightless_rows_still_gives_numbers():
         for tree in trees:
             assert np.all(np.isfinite(tree.value))
             assert np.all(np.isfinite(tree.impurity))
+
+
+@pytest.mark.parametrize(("n", "n_draws"), [(1, 1), (10, 8), (50, 1), (50, 50)])
+def test_without_replacement_no_row_is_drawn_twice(n, n_draws):
+    counts = bootstrap_counts(7, n, n_draws, replace=False)
+    assert set(counts.tolist()) <= {0, 1}
+    assert counts.sum() == n_draws
+    assert np.array_equal(draw_bootstrap(7, n, n_draws, replace=False), counts)
+
+
+def test_without_replacement_rows_are_drawn_uniformly():
+    total = sum(bootstrap_counts(seed, 20, 16, replace=False) for seed in range(2000))
+    # Each row is in four fifths of the samples; six standard deviations.
+    assert np.abs(total - 1600).max() < 6 * np.sqrt(2000 * 0.8 * 0.2)
+
+
+def test_more_rows_than_there_are_cannot_be_drawn_without_replacement():
+    with pytest.raises(ValueError, match="cannot draw 11 of 10 rows"):
+        bootstrap_counts(0, 10, 11, replace=False)
+
+
+def test_a_tree_grows_on_its_sample_without_replacement():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 3)), rng.integers(0, 2, 60)
+    (tree,) = grow_forest(X, y, seeds=[5], n_bootstrap=48, replace=False)
+    drawn = bootstrap_counts(5, 60, 48, replace=False).astype(float)
+    (alone,) = grow_forest(X, y, seeds=[5], sample_weight=drawn)
+    assert tree.n_node_samples[0] == 48
+    assert np.array_equal(tree.threshold, alone.threshold)
