@@ -107,6 +107,8 @@ CLASSIFICATION = (
     ),
     Setting("random_oblique, larger leaves", "random_oblique", {"min_samples_leaf": 5}),
     Setting("discriminant, larger leaves", "discriminant", {"min_samples_leaf": 5}, cost=0.003),
+    Setting("axis, large leaves", "axis", {"min_samples_leaf": 15}, replace=True),
+    Setting("discriminant, large leaves", "discriminant", {"min_samples_leaf": 15}, cost=0.003),
 )
 
 _THIRD = {"max_features": 1 / 3}
@@ -114,12 +116,6 @@ _THIRD = {"max_features": 1 / 3}
 REGRESSION = (
     Setting("axis", "axis", replace=True),
     Setting("axis, third of the features", "axis", _THIRD, replace=True),
-    Setting(
-        "axis, linear leaves",
-        "axis",
-        {**_THIRD, "leaf": "linear", "min_samples_leaf": 10},
-        replace=True,
-    ),
     Setting("random_oblique", "random_oblique", replace=True),
     Setting("random_oblique, relevant features", "random_oblique", replace=True, relevant=True),
     Setting("random_oblique, relevant features, no bootstrap", "random_oblique", relevant=True),

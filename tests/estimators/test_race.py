@@ -178,6 +178,8 @@ def test_settings_vary_only_what_is_at_its_default():
         "axis, larger leaves",
         "random_oblique, larger leaves",
         "discriminant, larger leaves",
+        "axis, large leaves",
+        "discriminant, large leaves",
     ]
     assert "axis, entropy" not in list_names(ObliqueForestClassifier(criterion="gini "), X)
     refined = "TAO, relevant features"
@@ -205,7 +207,7 @@ def test_relevance_can_be_left_out_or_be_everywhere(smooth):
     assert not any("relevant" in s for s in list_names(ObliqueForestRegressor(), X[:, :1]))
     without = ObliqueForestRegressor(5, relevance=False, random_state=0).fit(X, y)
     assert not hasattr(without, "relevance_")
-    assert len(without.race_["setting"]) == len(set(without.race_["setting"])) == 12
+    assert len(without.race_["setting"]) == len(set(without.race_["setting"])) == 11
     forest = ObliqueForestRegressor(20, splitter="oc1", relevance=True, random_state=0).fit(X, y)
     assert forest.relevance_.shape == (12,)
     plain = ObliqueForestRegressor(20, splitter="oc1", random_state=0).fit(X, y)
