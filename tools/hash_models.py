@@ -113,6 +113,7 @@ def list_models(jobs):
             tree = getattr(obtree, f"ObliqueTree{suffix}")
             forest = getattr(obtree, f"ObliqueForest{suffix}")
             yield f"tree {name}", task, tree(random_state=0, **params)
+            params = {"splitter": "axis", **params}
             yield f"forest {name}", task, forest(4, random_state=0, n_jobs=jobs, **params)
         forest = getattr(obtree, f"ObliqueForest{suffix}")
         yield "forest auto", task, forest(8, random_state=0, n_jobs=jobs)
