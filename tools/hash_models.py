@@ -124,7 +124,7 @@ def list_models(jobs):
         )
         if task == "class":
             for weight in ("balanced", "balanced_subsample"):
-                model = forest(4, class_weight=weight, random_state=0, n_jobs=jobs)
+                model = forest(4, splitter="axis", class_weight=weight, random_state=0, n_jobs=jobs)
                 yield f"forest axis-{weight}", task, model
         for kind in ("TAO", "NonGreedy", "Disjunctive"):
             for shape in ("Tree", "Forest"):
