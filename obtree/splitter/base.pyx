@@ -53,8 +53,8 @@ cdef class Splitter(Parametrised):
     #: Whether ``bootstrap="auto"`` draws a bootstrap for each tree of a forest: True, False,
     #: or "regression" for True in regression only.
     prefers_bootstrap = True
-    #: Time for a node, roughly, as a multiple of that of axis splits: to tell whether trees are worth
-    #: several threads.
+    #: Time for a node, roughly, as a multiple of that of axis splits: to tell whether trees are
+    #: worth several threads.
     relative_cost = 1.0
     #: Names of what the splitter counts while a tree grows, in `counters`; the estimator
     #: shows the sums over its trees as ``splitter_stats_``.

@@ -131,7 +131,7 @@ cdef class StumpNode:
     cdef int32_t* _known
     cdef SparseNode _sparse           # where nearly all cells are zero, else None
     cdef bint _is_mostly_zero
-    cdef ColumnSeparation _separation # where columns may be weighed, else None
+    cdef ColumnSeparation _separation  # where columns may be weighed, else None
     cdef ColumnScales _scales
     # Classes only.
     cdef const double* _column_scale  # (n_features) spans, or deviations of a tree by itself
