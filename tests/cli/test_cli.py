@@ -260,7 +260,7 @@ def test_demo(capsys):
     lines = capsys.readouterr().out.splitlines()
     assert " ".join(lines[0].split()) == "data model error trees nodes fit s predict s"
     rows = lines[2:-1]
-    assert len(rows) == 4 * (1 + len(available()))
+    assert len(rows) == 4 * (2 + len(available()))
     assert len({len(line) for line in [lines[0], *rows]}) == 1
     for name in available():
         assert sum(f"obtree {name} " in row for row in rows) == 4
