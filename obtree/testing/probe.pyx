@@ -159,6 +159,7 @@ def draw_candidates(idx_t n_features, constants, seed, plan):
     random.seed_state(&rng, <uint64_t>seed, 0)
     pool.list_[0] = &feature[0]
     pool.size[0] = n_features
+    pool.relevance = NULL
     reset_candidates(&pool)
     result = []
     for (n_known, n_draws), constant in zip(plan, constants, strict=True):
