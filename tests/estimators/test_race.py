@@ -70,6 +70,12 @@ def test_trees_are_of_the_settings_that_won(forest):
     assert splitters - {"axis"} == won - {"axis", "TAO"}
 
 
+def test_trees_split_as_their_parameters_say(forest):
+    for tree in forest.estimators_:
+        is_axis = getattr(tree, "splitter", "refined") == "axis"
+        assert (np.diff(tree.tree_.term_ptr).max() == 1) == is_axis
+
+
 def test_threads_change_nothing(smooth, forest, wine, doubtful):
     other = ObliqueForestRegressor(40, random_state=0, n_jobs=3).fit(*smooth)
     assert np.array_equal(other.predict(smooth[0]), forest.predict(smooth[0]))
