@@ -1,9 +1,13 @@
 """Forests whose trees may be of several splitters, chosen by a race."""
 
+import numpy as np
 from sklearn.base import is_classifier
 
 from obtree.core.params import check_param
 from obtree.estimators.bagging import BaseObliqueForest
+from obtree.estimators.base import PredictorCache
+from obtree.estimators.chains import Booster
+from obtree.estimators.member import make_template
 from obtree.estimators.race import Race
 from obtree.estimators.settings import (
     AUTO,
@@ -14,9 +18,10 @@ from obtree.estimators.settings import (
     select_settings,
 )
 from obtree.splitter.registry import resolve_splitter
+from obtree.tree.predict import Predictor
 
 # What a race leaves behind, beside the trees.
-_TRACES = ("race_", "_fractions")
+_TRACES = ("race_", "_outcome", "_shares")
 
 
 class BaseAutoForest(BaseObliqueForest):
@@ -43,22 +48,27 @@ class BaseAutoForest(BaseObliqueForest):
 
     def _grow_missing(self, plan, grown, entropy, stats):
         """Grow trees up to ``n_estimators`` and return them as estimators."""
-        if not is_race(self.splitter):
+        if not grown or not is_race(self.splitter):
             for name in _TRACES:
                 vars(self).pop(name, None)
+        if not is_race(self.splitter):
             return super()._grow_missing(plan, grown, entropy, stats)
         settings = list_settings(self, self._known_settings())
         constrained = plan.rule.monotonic_cst is not None
         settings = select_settings(settings, self, plan.X, constrained)
         race = Race(self, plan, settings, entropy)
-        if grown and len(getattr(self, "_fractions", ())) == len(settings):
-            race.resume(self._fractions, self.race_["error"])
+        known = getattr(self, "_outcome", None)
+        race.may_boost = not grown
+        if known is not None and len(known.first) == len(settings):
+            race.resume(known)
         else:
             race.run()
         race.grow_forest(self.n_estimators, len(grown))
-        self.race_ = race.tabulate()
-        self._fractions = race.fractions
         self._samples = [race.members[number].sample_rows(plan.n_rows) for number in race.owner]
+        if not grown:
+            self._store_chains(*self._grow_chains(race.booster, plan.target.classes))
+        self._outcome = race.outcome
+        self.race_ = self._update_table(race.tabulate(), grown)
         if self.verbose:
             race.report()
         for member in race.members:
@@ -70,3 +80,80 @@ class BaseAutoForest(BaseObliqueForest):
                 [tree], [seed], plan.target.classes, member.max_features, member.template
             )
         return fresh
+
+    def _update_table(self, table, grown):
+        """Return the table of a race; chains of an earlier fit keep their rows."""
+        known = getattr(self, "race_", {}).get("n_trees", [])
+        if not grown or len(known) < len(table["n_trees"]):
+            return table
+        counts = table["n_trees"] + known[len(table["n_trees"]) :]
+        return self.race_ | {"n_trees": counts}
+
+    def _grow_chains(self, booster, classes):
+        """Return boosted chains as lists of estimators, and their weights."""
+        self._shares = np.zeros(0) if booster is None else booster.shares
+        chains = []
+        if booster is not None:
+            for trees, seeds, setting in booster.grow():
+                template = make_template(self, setting)
+                chains.append(
+                    self._wrap_trees(trees, seeds, classes, booster.max_features, template)
+                )
+        return chains, self._shares[self._shares > 0.0]
+
+    def _store_chains(self, chains, weights):
+        """Set the fitted attributes of boosted chains."""
+        self.chains_ = chains
+        self.chain_weights_ = weights
+        self._chain_predictors = [PredictorCache(Predictor) for _ in chains]
+
+    def _list_chains(self):
+        """Return the trees of each boosted chain."""
+        return [[tree.tree_ for tree in chain] for chain in getattr(self, "chains_", ())]
+
+    def _predict_values(self, X):
+        """Return predictions of shape (n_samples, n_outputs, n_classes or 1)."""
+        chains = self._list_chains()
+        if not chains:
+            return super()._predict_values(X)
+        X, n_threads = self._read_features(X), self._count_threads()
+        predictor = self._predictor.get(self._list_trees())
+        values = predictor.predict(X, n_threads=n_threads, combine=self._choose_combine())
+        values *= 1.0 - self.chain_weights_.sum()
+        for trees, weight, cache in zip(
+            chains, self.chain_weights_, self._chain_predictors, strict=True
+        ):
+            chance = cache.get(trees).predict(X, n_threads=n_threads, combine="product")
+            values += weight * chance
+        return values
+
+    def _predict_classes(self, X):
+        """Return the numbers of the classes with the largest of these values."""
+        if not getattr(self, "chains_", ()):
+            return super()._predict_classes(X)
+        return self._predict_values(X).argmax(axis=2)
+
+    def _predict_out_of_bag(self, plan):
+        """Predict each row by the trees and chains that did not see it."""
+        values = super()._predict_out_of_bag(plan)
+        if len(getattr(self, "_shares", ())) and self._shares.any():
+            booster = Booster(self, plan.encode(self._count_threads()), self._entropy)
+            booster.shares = self._shares
+            rows = slice(None) if plan.rows is None else plan.rows
+            values[rows] *= 1.0 - self.chain_weights_.sum()
+            for weight, chance in zip(
+                self.chain_weights_, booster.predict_left_out(), strict=True
+            ):
+                values[rows] += weight * chance
+        return values
+
+    @property
+    def feature_importances_(self):
+        """Mean over trees of the decrease of impurity by feature, summing to 1."""
+        total = super().feature_importances_
+        for trees, weight in zip(
+            self._list_chains(), getattr(self, "chain_weights_", ()), strict=True
+        ):
+            own = np.mean([tree.compute_feature_importances() for tree in trees], axis=0)
+            total = total + weight * (own / max(own.sum(), np.finfo(float).tiny) - total)
+        return total

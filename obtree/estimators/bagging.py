@@ -294,14 +294,7 @@ class BaseObliqueForest(BaseForestModel, BaseOblique):
             vars(self).pop(name, None)
         if not self.oob_score:
             return
-        values = predict_out_of_bag(
-            self._list_trees(),
-            [estimator.random_state for estimator in self.estimators_],
-            self._samples,
-            plan,
-            self.combine,
-            self._count_threads(),
-        )
+        values = self._predict_out_of_bag(plan)
         judged = ~np.isnan(values).any(axis=(1, 2))
         if not judged.all():
             warnings.warn(
@@ -320,6 +313,17 @@ class BaseObliqueForest(BaseForestModel, BaseOblique):
             self.oob_score_ = score(labels[judged], self._decode(values[judged]))
         else:
             self.oob_score_ = np.nan
+
+    def _predict_out_of_bag(self, plan):
+        """Predict each row by the trees that did not see it."""
+        return predict_out_of_bag(
+            self._list_trees(),
+            [estimator.random_state for estimator in self.estimators_],
+            self._samples,
+            plan,
+            self.combine,
+            self._count_threads(),
+        )
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

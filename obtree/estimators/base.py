@@ -113,13 +113,16 @@ class BaseModel(MultiOutputMixin, BaseEstimator):
         """Check ``n_jobs``, where there is one, and return how many threads it stands for."""
         return count_threads(self.n_jobs) if hasattr(self, "n_jobs") else 1
 
-    def _call_predictor(self, method, X, **options):
-        """Check X and call one method of the packed trees."""
+    def _read_features(self, X):
+        """Check the rows to predict."""
         if not hasattr(self, "_predictor"):  # far quicker than asking scikit-learn
             check_is_fitted(self)
-        trees = self._list_trees()
-        X = validate_predict_features(self, X, trees[0].feature_offset)
-        predictor = self._predictor.get(trees)
+        return validate_predict_features(self, X, self._list_trees()[0].feature_offset)
+
+    def _call_predictor(self, method, X, **options):
+        """Check X and call one method of the packed trees."""
+        X = self._read_features(X)
+        predictor = self._predictor.get(self._list_trees())
         return getattr(predictor, method)(X, n_threads=self._count_threads(), **options)
 
     def __sklearn_tags__(self):

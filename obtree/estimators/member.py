@@ -41,6 +41,7 @@ class Member:
         self._is_racing = True
         self.n_begun = 0
         self.n_skipped = 0
+        self.target = None
         self._forest = forest
         self.template = make_template(forest, setting)
         self._growth = self._plan_growth(forest, plan, relevance if setting.relevant else None)
@@ -106,6 +107,8 @@ class Member:
         started = time.perf_counter()
         seeds = spawn_seeds(self._entropy, self.n_begun, self.n_begun + n_trees)
         plan = dataclasses.replace(plan, **self._growth)
+        if self.target is not None:
+            plan = dataclasses.replace(plan, target=self.target)
         sample = self.sample_rows(plan.n_rows)
         stats = {}
         trees = plan.grow(

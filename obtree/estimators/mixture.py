@@ -26,10 +26,13 @@ class Residuals:
     ----------
     truth : float64 ndarray of shape (n_rows, n_values)
         What is to be predicted.
+    alone : bool, default=False
+        Whether what is added is no tree of a forest, but the whole of what is to be judged.
     """
 
-    def __init__(self, truth):
+    def __init__(self, truth, alone=False):
         self._truth = truth
+        self._alone = alone
         self.n_judges = np.zeros(len(truth), dtype=np.int64)
         self._sums = np.zeros_like(truth)
         self._squares = np.zeros(len(truth))
@@ -49,6 +52,11 @@ class Residuals:
         self._sums[rows] += residuals
         self._squares[rows] += (residuals**2).sum(axis=1)
 
+    @property
+    def mean(self):
+        """Mean residual of each row over the trees that left it out; 0 where none did."""
+        return self._sums / np.maximum(self.n_judges, 1)[:, None]
+
     def multiply(self, other, weight):
         """Return the mean product of residuals of a tree of this forest and one of another.
 
@@ -66,7 +74,7 @@ class Residuals:
         """
         products = (self._sums * other._sums).sum(axis=1)
         n_pairs = self.n_judges * other.n_judges
-        if other is self:
+        if other is self and not self._alone:
             products -= self._squares
             n_pairs = n_pairs - self.n_judges
         seen = n_pairs > 0

@@ -1,11 +1,12 @@
 """``splitter="auto"``: a race between settings, judged on rows that trees leave out.
 
-Every tree of such a forest leaves some rows out. The race grows a few trees of each setting, finds
-out from the left-out rows which mixture of settings has the least squared error (of class
-fractions, the Brier score), drops what is far from having a part in it, grows a few trees more of
-the others, and looks again. Trees of the forest are then dealt out as the mixture says; those of
-the race are among them. No time is measured for any decision, so that the same seed always gives
-the same forest.
+Every tree of such a forest leaves some rows out. The race grows a few trees of each setting, and
+finds out from the left-out rows which mixture of settings has the least squared error (of class
+fractions, the Brier score). A second stage then asks what that mixture lacks: for numbers the
+best settings grow trees on sharpened targets (``sharpen.py``), for classes boosted chains compete
+with it (``chains.py``). Trees of the forest are dealt out as the mixture says; those of the race
+are among them. No time is measured for any decision, so that the same seed always gives the
+same forest.
 """
 
 import dataclasses
@@ -15,15 +16,21 @@ import time
 import numpy as np
 from tqdm.auto import tqdm
 
+from obtree.estimators.chains import BOOSTED, Booster, can_boost
 from obtree.estimators.member import Member
 from obtree.estimators.mixture import Residuals, choose_fractions, deal_out, measure_products
 from obtree.estimators.oob import to_predict_layout
+from obtree.estimators.sharpen import (
+    can_sharpen,
+    measure_lack,
+    sharpen_settings,
+    sharpen_target,
+)
 from obtree.tree.predict import Predictor
 
-#: Heats: how many units of trees each setting grows, and by which fraction of the least error its
-#: own may be larger for it to stay although it has no part in the mixture. To look earlier, after
-#: half as many trees, sends away too many that would have won.
-HEATS = ((2, 0.1), (2, 0.1))
+#: Units of trees that each setting grows in the first stage, and each sharpened one in the second.
+UNITS = 2
+SHARP_UNITS = 4
 
 #: Trees of a unit: so many that they see about UNIT_ROWS rows together, since few rows take little
 #: time and judge badly, within limits.
@@ -33,6 +40,26 @@ MAX_UNIT = 10
 
 #: Most rows that the race looks at; trees of the race are part of the forest if there are no more.
 MAX_ROWS = 10_000
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Outcome:
+    """What a race has found, for a warm start to go on with.
+
+    Parameters
+    ----------
+    first : ndarray of shape (n_settings,)
+        Fractions of the settings after the first stage.
+    n_trees : int
+        Trees that each of them had grown then.
+    fractions, errors : ndarray of shape (n_settings + n_sharpened,)
+        Fractions in the end, and squared errors.
+    """
+
+    first: np.ndarray
+    n_trees: int
+    fractions: np.ndarray
+    errors: np.ndarray
 
 
 class Race:
@@ -51,58 +78,119 @@ class Race:
     """
 
     def __init__(self, estimator, plan, settings, entropy):
+        self._estimator = estimator
         self._n_threads = estimator._count_threads()
         self._verbose = int(estimator.verbose)
         self._plan = plan.take_rows()
         self._entropy = entropy
-        relevance = None
+        self._relevance = None
         if any(setting.relevant for setting in settings):
-            relevance = estimator._measure_relevance(self._plan, entropy)
-        self.members = [
-            Member(estimator, self._plan, setting, (entropy, number), relevance)
-            for number, setting in enumerate(settings)
-        ]
-        self.fractions = np.eye(len(settings))[0]
-        self.errors = np.full(len(settings), np.nan)
+            self._relevance = estimator._measure_relevance(self._plan, entropy)
+        self._n_settings = len(settings)
+        self.members = self._make_members(settings)
+        self.may_boost = True
+        self.booster = None
+        self.outcome = None
         self.owner = None
+
+    def _make_members(self, settings, start=0):
+        """Return what grows the trees of some settings, whose numbers begin at `start`."""
+        return [
+            Member(self._estimator, self._plan, setting, (self._entropy, number), self._relevance)
+            for number, setting in enumerate(settings, start)
+        ]
 
     def run(self):
         """Find the fractions that settings should have in the forest."""
         if len(self.members) == 1:
-            self.resume(self.fractions, self.errors)
+            self.resume(Outcome(np.ones(1), 0, np.ones(1), np.full(1, np.nan)))
             return
         arena = Arena(self._choose_rows(), self._n_threads)
-        residuals = [Residuals(arena.truth) for _ in self.members]
-        racing = np.arange(len(self.members))
-        unit = int(np.clip(UNIT_ROWS // arena.plan.n_rows, MIN_UNIT, MAX_UNIT))
-        for n_units, slack in HEATS:
-            for number in tqdm(racing, desc="racing", unit="setting", disable=not self._verbose):
-                self._race(arena, self.members[number], residuals[number], n_units * unit)
-            products = measure_products([residuals[number] for number in racing], arena.weight)
-            costs = np.array([self.members[number].setting.cost for number in racing])
-            fractions = choose_fractions(products, costs)
-            self.fractions = np.zeros(len(self.members))
-            self.fractions[racing] = fractions
-            own = np.diag(products)
-            self.errors[racing] = own
-            near = own <= (1.0 + slack) * np.min(own, initial=np.inf, where=np.isfinite(own))
-            racing = racing[near | (fractions > 0.0)]
-            if len(racing) == 1:
-                break
         saw_all = arena.plan.n_rows == self._plan.n_rows
+        unit = int(np.clip(UNIT_ROWS // arena.plan.n_rows, MIN_UNIT, MAX_UNIT))
+        residuals = self._run_stage(arena, self.members, UNITS * unit)
+        products = measure_products(residuals, arena.weight)
+        first = self._choose(products)
+        self.outcome = Outcome(first, UNITS * unit, first, np.diag(products))
+        if can_sharpen(self._estimator, self._plan):
+            self._sharpen(arena, residuals, products, SHARP_UNITS * unit)
         if saw_all:
             self._plan = arena.plan
+            if self.may_boost and can_boost(self._estimator, self._plan):
+                self.booster = Booster(self._estimator, self._plan, self._entropy)
+                self.booster.judge(residuals, first, arena.truth, arena.weight)
+        else:
+            self._find_targets()
         for member in self.members:
             member.end_race(keep=saw_all)
 
-    def resume(self, fractions, errors):
+    def _run_stage(self, arena, members, n_trees):
+        """Let members grow trees, and return their residuals."""
+        found = []
+        for member in tqdm(members, desc="racing", unit="setting", disable=not self._verbose):
+            found.append(arena.race(member, n_trees, self._n_threads))
+        return found
+
+    def _choose(self, products):
+        """Return the fractions of least error."""
+        return choose_fractions(products, np.array([m.setting.cost for m in self.members]))
+
+    def _sharpen(self, arena, residuals, products, n_trees):
+        """Let the best settings compete once more, on sharpened targets."""
+        first = self.outcome.first
+        self._add_sharpened()
+        self._set_targets(arena, measure_lack(residuals, first))
+        residuals = residuals + self._run_stage(arena, self.members[self._n_settings :], n_trees)
+        products = measure_products(residuals, arena.weight)
+        self.outcome = dataclasses.replace(
+            self.outcome, fractions=self._choose(products), errors=np.diag(products)
+        )
+
+    def _add_sharpened(self):
+        """Let sharpened settings follow those that they come from."""
+        settings = [member.setting for member in self.members]
+        sharpened = sharpen_settings(settings, self.outcome.first)
+        self.members += self._make_members(sharpened, self._n_settings)
+
+    def _set_targets(self, arena, lack):
+        """Tell the sharpened settings what to learn."""
+        for member in self.members[self._n_settings :]:
+            member.target = sharpen_target(
+                arena.plan.target, arena.unit * lack, member.setting.strength
+            )
+
+    def _find_targets(self):
+        """Find what sharpened settings learn from all rows, with trees that are not kept."""
+        n_settings = self._n_settings
+        if not self.outcome.fractions[n_settings:].any():
+            return
+        arena = Arena(self._plan, self._n_threads)
+        won = np.flatnonzero(self.outcome.first > 0.0)
+        judges = [
+            Member(
+                self._estimator,
+                self._plan,
+                self.members[number].setting,
+                (self._entropy, int(number)),
+                self._relevance,
+            )
+            for number in won
+        ]
+        residuals = self._run_stage(arena, judges, self.outcome.n_trees)
+        self._set_targets(arena, measure_lack(residuals, self.outcome.first[won]))
+        self._plan = arena.plan
+
+    def resume(self, outcome):
         """Take over what an earlier race has found.
 
         Parameters
         ----------
-        fractions, errors : ndarray of shape (n_settings,)
+        outcome : Outcome
         """
-        self.fractions, self.errors = fractions, np.asarray(errors)
+        self.outcome = outcome
+        if len(outcome.fractions) > self._n_settings:
+            self._add_sharpened()
+            self._find_targets()
         for member in self.members:
             member.end_race(keep=False)
 
@@ -115,16 +203,6 @@ class Race:
         weight = None if self._plan.weight is None else self._plan.weight[rows]
         return dataclasses.replace(self._plan, rows=rows, weight=weight)
 
-    def _race(self, arena, member, residuals, n_trees):
-        """Grow some trees of a setting and judge them by the rows they leave out."""
-        member.grow(arena.plan, n_trees, self._n_threads)
-        started = time.perf_counter()
-        for tree, seed in zip(member.trees[-n_trees:], member.seeds[-n_trees:], strict=True):
-            counts = member.sample_rows(arena.plan.n_rows).count(seed, arena.plan.n_rows)
-            rows = np.flatnonzero(counts == 0)
-            residuals.add(rows, arena.judge(tree, rows))
-        member.seconds += time.perf_counter() - started
-
     def grow_forest(self, n_trees, n_known):
         """Grow what the forest lacks, and set the owner of each of its trees.
 
@@ -135,7 +213,7 @@ class Race:
         n_known : int
             Trees that are there already, of an earlier fit.
         """
-        self.owner = deal_out(self.fractions, n_trees)
+        self.owner = deal_out(self.outcome.fractions, n_trees)
         wanted = np.bincount(self.owner, minlength=len(self.members))
         known = np.bincount(self.owner[:n_known], minlength=len(self.members))
         if self._plan.dataset is None and np.count_nonzero(wanted > known) > 1:
@@ -176,13 +254,23 @@ class Race:
         table : dict of str to list
             A column each.
         """
-        counts = np.bincount(self.owner, minlength=len(self.members))
+        counts = np.bincount(self.owner, minlength=len(self.members)).tolist()
+        names = [member.setting.name for member in self.members]
+        seconds = [member.seconds for member in self.members]
+        errors, fractions = self.outcome.errors.tolist(), self.outcome.fractions
+        if self.booster is not None:
+            shares = self.booster.shares
+            names += [setting.name for setting in BOOSTED]
+            errors += self.booster.errors.tolist()
+            seconds += self.booster.seconds
+            fractions = np.append((1.0 - shares.sum()) * fractions, shares)
+            counts += np.where(shares > 0.0, self.booster.n_rounds, 0).tolist()
         return {
-            "setting": [member.setting.name for member in self.members],
-            "error": self.errors.tolist(),
-            "fraction": self.fractions.tolist(),
-            "n_trees": counts.tolist(),
-            "seconds": [round(member.seconds, 4) for member in self.members],
+            "setting": names,
+            "error": errors,
+            "fraction": fractions.tolist(),
+            "n_trees": counts,
+            "seconds": [round(spent, 4) for spent in seconds],
         }
 
     def report(self):
@@ -216,25 +304,34 @@ class Arena:
         if plan.target.n_classes is None:
             centre = y - np.average(y, axis=0, weights=self.weight)
             spread = np.sqrt(np.average(centre**2, axis=0, weights=self.weight))
-            self._unit = np.where(spread > 0.0, spread, 1.0)
-            self.truth = y / self._unit
+            self.unit = np.where(spread > 0.0, spread, 1.0)
+            self.truth = y / self.unit
         else:
-            self._unit = 1.0
+            self.unit = 1.0
             labels = np.arange(plan.target.n_classes.max())
             self.truth = (y[:, :, None] == labels).reshape(len(y), -1).astype(np.float64)
 
-    def judge(self, tree, rows):
-        """Return what a tree predicts for some rows.
+    def race(self, member, n_trees, n_threads):
+        """Let a member grow some trees, and judge them by the rows they leave out.
 
         Parameters
         ----------
-        tree : Tree
-        rows : ndarray of intp
+        member : Member
+        n_trees : int
+        n_threads : int
 
         Returns
         -------
-        values : ndarray of shape (len(rows), n_values)
+        residuals : Residuals
             In the units of `truth`.
         """
-        values = Predictor([tree]).predict(self._X[rows], n_threads=self._n_threads)
-        return values.reshape(len(rows), self.truth.shape[1]) / self._unit
+        residuals = Residuals(self.truth)
+        member.grow(self.plan, n_trees, n_threads)
+        started = time.perf_counter()
+        sample = member.sample_rows(self.plan.n_rows)
+        for tree, seed in zip(member.trees, member.seeds, strict=True):
+            rows = np.flatnonzero(sample.count(seed, self.plan.n_rows) == 0)
+            values = Predictor([tree]).predict(self._X[rows], n_threads=self._n_threads)
+            residuals.add(rows, values.reshape(len(rows), self.truth.shape[1]) / self.unit)
+        member.seconds += time.perf_counter() - started
+        return residuals

@@ -46,6 +46,8 @@ class Setting:
         Whether features are drawn by their relevance.
     refined : bool
         Whether trees are refined by alternating optimisation.
+    strength : float
+        How many times what a first forest lacks is added to the targets; see ``sharpen.py``.
     cost : float
         By which fraction of the least error it has to be better than the cheapest to be worth
         its time.
@@ -57,6 +59,7 @@ class Setting:
     replace: bool = False
     relevant: bool = False
     refined: bool = False
+    strength: float = 0.0
     cost: float = 0.0
 
     def sample_rows(self, n_rows, bootstrap, max_draws):
@@ -172,6 +175,22 @@ def is_race(splitter):
     return isinstance(splitter, (list, tuple)) or (isinstance(splitter, str) and splitter == AUTO)
 
 
+def is_auto(splitter):
+    """Tell whether a parameter asks for a choice among the settings that are known.
+
+    Parameters
+    ----------
+    splitter : object
+        What the user gave.
+
+    Returns
+    -------
+    bool
+    """
+    given = [splitter] if isinstance(splitter, str) else splitter
+    return is_race(splitter) and any(isinstance(item, str) and item == AUTO for item in given)
+
+
 def list_settings(estimator, known):
     """Return the settings that the user named.
 
@@ -223,12 +242,7 @@ def select_settings(settings, estimator, X, constrained=False):
     settings : list of Setting
         At least one.
     """
-    defaults = type(estimator)().get_params(deep=False)
-    changed = {
-        name
-        for name, value in estimator.get_params(deep=False).items()
-        if name in defaults and not _is_same(value, defaults[name])
-    }
+    changed = list_changed(estimator)
     facts = {
         "other criterion": "criterion" in changed,
         "constrained": constrained,
@@ -247,6 +261,25 @@ def select_settings(settings, estimator, X, constrained=False):
         and not asked & _list_limits(setting)
     ]
     return chosen or settings[:1]
+
+
+def list_changed(estimator):
+    """Return the names of the parameters that are not at their defaults.
+
+    Parameters
+    ----------
+    estimator : estimator object
+
+    Returns
+    -------
+    names : set of str
+    """
+    defaults = type(estimator)().get_params(deep=False)
+    return {
+        name
+        for name, value in estimator.get_params(deep=False).items()
+        if name in defaults and not _is_same(value, defaults[name])
+    }
 
 
 def _set_relevance(settings, relevant):

@@ -4,6 +4,8 @@ from libc.stdint cimport int32_t, uint64_t
 
 from obtree.core.memory cimport Workspace
 from obtree.core.types cimport idx_t, w_t
+from obtree.data.dataset cimport Dataset
+from obtree.splitter.base cimport Splitter
 
 
 # OUT weight (n_samples): how often each row was drawn by the tree of that seed.
@@ -14,6 +16,9 @@ cdef void draw_bootstrap(uint64_t seed, idx_t n_samples, idx_t n_draws, bint rep
 # IN codes (n_samples, n_outputs) with classes below `stride`; SCRATCH counts (stride).
 cdef void balance_classes(const int32_t* codes, idx_t n_samples, idx_t n_outputs, idx_t stride,
                           const w_t* drawn, w_t* counts, w_t* weight) noexcept nogil
+
+# Nanoseconds, roughly and at least, that so many trees take: to choose how many threads.
+cdef double estimate_work(Dataset dataset, Splitter splitter, rule, idx_t n_trees)
 
 
 cdef class Bag:
