@@ -123,9 +123,14 @@ class BaseAutoForest(BaseObliqueForest):
         for trees, weight, cache in zip(
             chains, self.chain_weights_, self._chain_predictors, strict=True
         ):
-            chance = cache.get(trees).predict(X, n_threads=n_threads, combine="product")
-            values += weight * chance
+            own = cache.get(trees).predict(X, n_threads=n_threads, combine=self._chain_combine)
+            values += weight * own
         return values
+
+    @property
+    def _chain_combine(self):
+        """How the trees of a chain are combined."""
+        return "product" if is_classifier(self) else "average"
 
     def _predict_classes(self, X):
         """Return the numbers of the classes with the largest of these values."""
@@ -141,10 +146,9 @@ class BaseAutoForest(BaseObliqueForest):
             booster.shares = self._shares
             rows = slice(None) if plan.rows is None else plan.rows
             values[rows] *= 1.0 - self.chain_weights_.sum()
-            for weight, chance in zip(
-                self.chain_weights_, booster.predict_left_out(), strict=True
-            ):
-                values[rows] += weight * chance
+            left_out = booster.predict_left_out()
+            for weight, own in zip(self.chain_weights_, left_out, strict=True):
+                values[rows] += weight * own
         return values
 
     @property

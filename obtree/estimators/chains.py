@@ -8,13 +8,14 @@ each kind that has a share grows on all rows.
 """
 
 import dataclasses
+import itertools
 import time
 
 import numpy as np
 
 from obtree.builder.rule import GrowthRule
 from obtree.estimators.base import spawn_seeds
-from obtree.estimators.boosting import ClassCourse, count_values
+from obtree.estimators.boosting import N_ROUNDS, ClassCourse, NumberCourse, count_values
 from obtree.estimators.mixture import Residuals, choose_fractions, measure_products
 from obtree.estimators.oob import to_predict_layout
 from obtree.estimators.settings import Setting, is_auto, list_changed
@@ -27,16 +28,25 @@ BOOSTED = (
     Setting("boosted random_oblique", "random_oblique", cost=0.02),
 )
 
-#: Trees of a chain, and fewest trees of a forest that is to have chains.
-N_ROUNDS = 50
+#: Fewest trees of a forest that is to have chains.
 MIN_TREES = 10
 
-#: Learning rate, and how large the trees grow.
-RATE = 0.3
+#: Trees after which chains are looked at. Those whose error is so many times that of the forest
+#: are sent away, and so are those that are behind it and have so much of the error they had at
+#: the last look.
+LOOKS = (0, 10, 20, N_ROUNDS)
+HOPELESS = 2.5
+MOVES = 0.9
+BEHIND = 1.15
+
+#: See `choose_fractions`; less than among settings, since the forest is a mixture already.
+DOUBT = 0.1
+
+#: How large the trees grow.
 SHAPE = {"max_leaf_nodes": 16, "min_samples_leaf": 5}
 
-#: Candidates of a node, as a multiple of the root of the number of features.
-MAX_ROOTS = 4
+#: Candidates of a node: so many, and the root of the number of features.
+ALL_FEATURES = 12
 
 #: One row of so many is left out by the chains that are judged; so many rows, or all, judge.
 N_FOLDS = 5
@@ -86,8 +96,7 @@ def can_boost(estimator, plan):
     """
     target = plan.target
     return (
-        target.n_classes is not None
-        and target.n_classes.min() > 1
+        (target.n_classes is None or target.n_classes.min() > 1)
         and count_values(target) <= MAX_VALUES
         and plan.n_rows >= MIN_ROWS
         and estimator.n_estimators >= MIN_TREES
@@ -95,6 +104,29 @@ def can_boost(estimator, plan):
         and not list_changed(estimator).intersection(DECISIVE)
         and not estimator._balances_subsample()
     )
+
+
+class Chain:
+    """A chain that grows.
+
+    Parameters
+    ----------
+    number : int
+        Which of `BOOSTED` it is.
+    fold : int
+        The rows that it leaves out.
+    course : ClassCourse or NumberCourse
+        Where it stands.
+    seeds : ndarray of uint32
+        Of its trees.
+    """
+
+    def __init__(self, number, fold, course, seeds):
+        self.number = number
+        self.fold = fold
+        self.course = course
+        self.seeds = seeds
+        self.trees = []
 
 
 class Booster:
@@ -113,21 +145,21 @@ class Booster:
     def __init__(self, estimator, plan, entropy):
         self._plan = plan
         self._entropy = entropy
-        self.n_rounds = N_ROUNDS
         self._n_threads = estimator._count_threads()
         self._verbose = int(estimator.verbose)
         self._X = to_predict_layout(plan.X)
         self._weight = np.ones(plan.n_rows) if plan.weight is None else plan.weight
         rng = np.random.default_rng([entropy, 3])
-        # Chains that are judged leave out rows of one number each.
+        # Chains that are judged leave out the rows of one number.
         self._fold = rng.permutation(plan.n_rows) % N_FOLDS
         n_features = plan.X.shape[1]
-        self.max_features = int(np.clip(MAX_ROOTS * n_features**0.5, 1, n_features))
+        self.max_features = int(min(n_features, ALL_FEATURES + n_features**0.5))
+        self._course_kind = NumberCourse if plan.target.n_classes is None else ClassCourse
         self.shares = np.zeros(len(BOOSTED))
         self.errors = np.full(len(BOOSTED), np.nan)
         self.seconds = [0.0] * len(BOOSTED)
 
-    def judge(self, residuals, fractions, truth, weight):
+    def judge(self, residuals, fractions, truth, unit, weight):
         """Find the shares that chains should have beside a mixture of forests.
 
         Parameters
@@ -138,30 +170,32 @@ class Booster:
             What each has in it.
         truth : ndarray of shape (n_rows, n_values)
             What is to be predicted.
+        unit : float or ndarray
+            What it has been divided by.
         weight : ndarray of shape (n_rows,)
             Weights of the rows.
         """
         n_folds = int(np.clip(round(JUDGES * N_FOLDS / self._plan.n_rows), 1, N_FOLDS - 1))
-        chains = []
-        for number in range(len(BOOSTED)):
-            chains.append(Residuals(truth, alone=True))
-            _, predicted = self._grow(number, range(n_folds))
-            for k in range(n_folds):
-                rows = np.flatnonzero(self._fold == k)
-                chains[number].add(rows, predicted[k][rows].reshape(len(rows), -1))
         won = np.flatnonzero(fractions > 0.0)
+        known = [residuals[number] for number in won], fractions[won]
         judged = weight * (self._fold < n_folds)
-        products = measure_products([residuals[k] for k in won] + chains, judged)
-        # The mixture as it is, and each kind of chain.
-        parts = np.zeros((1 + len(chains), len(products)))
-        parts[0, : len(won)] = fractions[won]
-        parts[1:, len(won) :] = np.eye(len(chains))
-        products = np.einsum("ab,bc,dc->ad", parts, products, parts)
-        costs = np.array([0.0] + [setting.cost for setting in BOOSTED])
-        self.errors = np.diag(products)[1:]
-        shares = choose_fractions(products, costs)[1:]
-        shares[shares < MIN_SHARE] = 0.0
-        self.shares = shares
+        chains = self._start(range(len(BOOSTED)), range(n_folds))
+        for start, end in itertools.pairwise(LOOKS):
+            before = self.errors.copy()
+            self._extend(chains, end - start)
+            numbers = sorted({chain.number for chain in chains})
+            products = _compare(known, chains, truth, unit, judged)
+            self.errors[numbers] = np.diag(products)[1:]
+            # Whoever is far behind early on, or behind and hardly any better than before, does
+            # not win in the end.
+            least = products[0, 0]
+            stays = self.errors <= np.where(self.errors > MOVES * before, BEHIND, HOPELESS) * least
+            chains = [chain for chain in chains if stays[chain.number]]
+            if not chains:
+                return
+        costs = np.array([0.0] + [BOOSTED[number].cost for number in numbers])
+        shares = choose_fractions(products, costs, DOUBT)[1:]
+        self.shares[numbers] = np.where(shares < MIN_SHARE, 0.0, shares)
 
     def grow(self):
         """Grow one chain of each kind that has a share, on all rows.
@@ -170,14 +204,13 @@ class Booster:
         -------
         chains : list of (trees, seeds, setting)
         """
-        chains = []
-        for number in np.flatnonzero(self.shares):
-            grown, _ = self._grow(number, [N_FOLDS])
-            seeds = self._spawn_seeds(number, N_FOLDS)
-            own = {"max_features": self.max_features, **SHAPE}
-            setting = dataclasses.replace(BOOSTED[number], params=own)
-            chains.append((grown[0], seeds, setting))
-        return chains
+        chains = self._start(np.flatnonzero(self.shares), [N_FOLDS])
+        self._extend(chains, N_ROUNDS)
+        own = {"max_features": self.max_features, **SHAPE}
+        return [
+            (chain.trees, chain.seeds, dataclasses.replace(BOOSTED[chain.number], params=own))
+            for chain in chains
+        ]
 
     def predict_left_out(self):
         """Predict each row by chains that have not seen it.
@@ -189,38 +222,59 @@ class Booster:
         """
         values = []
         for number in np.flatnonzero(self.shares):
-            _, predicted = self._grow(number, range(N_FOLDS))
-            values.append(np.choose(self._fold[:, None, None], predicted))
+            chains = self._start([number], range(N_FOLDS))
+            self._extend(chains, N_ROUNDS)
+            chances = [chain.course.predict() for chain in chains]
+            values.append(np.choose(self._fold[:, None, None], chances))
         return values
 
-    def _spawn_seeds(self, number, fold):
-        """Return the seeds of the chain of a kind that leaves out a fold."""
-        return spawn_seeds((self._entropy, FIRST_SEED + number, int(fold)), 0, self.n_rounds)
+    def _start(self, numbers, folds):
+        """Return chains of some kinds, without trees, that leave out a fold each."""
+        chains = []
+        for number in numbers:
+            for fold in folds:
+                weight = self._weight * (self._fold != fold)
+                weight *= np.count_nonzero(weight) / weight.sum()
+                entropy = self._entropy, FIRST_SEED + int(number), int(fold)
+                course = self._course_kind(self._plan.target, weight)
+                chains.append(Chain(number, fold, course, spawn_seeds(entropy, 0, N_ROUNDS)))
+        return chains
 
-    def _grow(self, number, folds):
-        """Grow chains that leave out a fold each, or nothing, and predict all rows with them."""
+    def _extend(self, chains, n_trees):
+        """Let chains grow by some trees."""
+        if not chains:
+            return
         started = time.perf_counter()
-        plan = self._plan
-        courses = {}
-
-        def begin(t, goal, care):
-            weight = self._weight * (self._fold != folds[t])
-            weight /= weight.sum() / np.count_nonzero(weight)
-            courses[t] = ClassCourse(plan.target, weight, RATE, goal, care)
-            return courses[t]
-
-        chains = grow_chains(
-            plan.dataset,
+        first = len(chains[0].trees)
+        grown = grow_chains(
+            self._plan.dataset,
             self._X,
-            resolve_splitter(BOOSTED[number].splitter),
+            [resolve_splitter(setting.splitter) for setting in BOOSTED],
             GrowthRule(max_features=self.max_features, **SHAPE),
-            seeds=np.array([self._spawn_seeds(number, fold) for fold in folds]),
-            begin=begin,
-            n_values=count_values(plan.target),
+            seeds=np.array([chain.seeds[first : first + n_trees] for chain in chains]),
+            kind=[chain.number for chain in chains],
+            begin=lambda t, goal, care: chains[t].course.begin(goal, care),
+            n_values=count_values(self._plan.target),
             n_threads=self._n_threads,
             verbose=self._verbose,
-            desc=BOOSTED[number].name,
         )
-        chains = [[tree.with_offset(plan.offset) for tree in chain] for chain in chains]
-        self.seconds[number] += time.perf_counter() - started
-        return chains, [courses[t].predict() for t in range(len(folds))]
+        passed = time.perf_counter() - started
+        for chain, trees in zip(chains, grown, strict=True):
+            chain.trees += [tree.with_offset(self._plan.offset) for tree in trees]
+            self.seconds[chain.number] += passed / len(chains)
+
+
+def _compare(known, chains, truth, unit, weight):
+    """Return the products of residuals of a mixture of forests and of each kind of chain."""
+    residuals, fractions = known
+    numbers = sorted({chain.number for chain in chains})
+    own = [Residuals(truth, alone=True) for _ in numbers]
+    for chain in chains:
+        rows = chain.course.list_left_out()
+        values = chain.course.predict()[rows].reshape(len(rows), -1)
+        own[numbers.index(chain.number)].add(rows, values / unit)
+    products = measure_products(residuals + own, weight)
+    parts = np.zeros((1 + len(own), len(products)))
+    parts[0, : len(fractions)] = fractions
+    parts[1:, len(fractions) :] = np.eye(len(own))
+    return (parts[:, None, :, None] * parts[None, :, None, :] * products).sum(axis=(2, 3))

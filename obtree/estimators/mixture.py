@@ -106,7 +106,7 @@ def measure_products(forests, weight):
     return products
 
 
-def choose_fractions(products, costs):
+def choose_fractions(products, costs, doubt=DOUBT):
     """Return the fractions that forests should have in their mean.
 
     Parameters
@@ -116,6 +116,8 @@ def choose_fractions(products, costs):
     costs : ndarray of shape (n_forests,)
         By which fraction of the least error a forest has to be better than one that costs nothing
         to be worth its time.
+    doubt : float, default=DOUBT
+        What is added to the diagonal, as a fraction of it.
 
     Returns
     -------
@@ -131,13 +133,15 @@ def choose_fractions(products, costs):
         fractions[0] = 1.0
         if judged.any():
             fractions[0] = 0.0
-            fractions[judged] = choose_fractions(products[np.ix_(judged, judged)], costs[judged])
+            fractions[judged] = choose_fractions(
+                products[np.ix_(judged, judged)], costs[judged], doubt
+            )
         return fractions
     own = np.diag(products)
     least = max(own.min(), 0.0)
     # A term that is linear in the fractions is quadratic as well, since their sum is 1.
     linear = 0.5 * least * costs
-    matrix = products + DOUBT * np.diag(np.maximum(own, 0.0)) + linear[:, None] + linear
+    matrix = products + doubt * np.diag(np.maximum(own, 0.0)) + linear[:, None] + linear
     fractions = np.zeros(len(own))
     fractions[np.argmin(np.diag(matrix))] = 1.0
     for _ in range(MAX_STEPS):

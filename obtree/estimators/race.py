@@ -16,6 +16,7 @@ import time
 import numpy as np
 from tqdm.auto import tqdm
 
+from obtree.estimators.boosting import N_ROUNDS
 from obtree.estimators.chains import BOOSTED, Booster, can_boost
 from obtree.estimators.member import Member
 from obtree.estimators.mixture import Residuals, choose_fractions, deal_out, measure_products
@@ -113,12 +114,14 @@ class Race:
         first = self._choose(products)
         self.outcome = Outcome(first, UNITS * unit, first, np.diag(products))
         if can_sharpen(self._estimator, self._plan):
-            self._sharpen(arena, residuals, products, SHARP_UNITS * unit)
+            residuals += self._sharpen(arena, residuals, SHARP_UNITS * unit)
         if saw_all:
             self._plan = arena.plan
             if self.may_boost and can_boost(self._estimator, self._plan):
                 self.booster = Booster(self._estimator, self._plan, self._entropy)
-                self.booster.judge(residuals, first, arena.truth, arena.weight)
+                self.booster.judge(
+                    residuals, self.outcome.fractions, arena.truth, arena.unit, arena.weight
+                )
         else:
             self._find_targets()
         for member in self.members:
@@ -135,16 +138,16 @@ class Race:
         """Return the fractions of least error."""
         return choose_fractions(products, np.array([m.setting.cost for m in self.members]))
 
-    def _sharpen(self, arena, residuals, products, n_trees):
-        """Let the best settings compete once more, on sharpened targets."""
-        first = self.outcome.first
+    def _sharpen(self, arena, residuals, n_trees):
+        """Let the best settings compete once more, on sharpened targets; return residuals."""
         self._add_sharpened()
-        self._set_targets(arena, measure_lack(residuals, first))
-        residuals = residuals + self._run_stage(arena, self.members[self._n_settings :], n_trees)
-        products = measure_products(residuals, arena.weight)
+        self._set_targets(arena, measure_lack(residuals, self.outcome.first))
+        sharpened = self._run_stage(arena, self.members[self._n_settings :], n_trees)
+        products = measure_products(residuals + sharpened, arena.weight)
         self.outcome = dataclasses.replace(
             self.outcome, fractions=self._choose(products), errors=np.diag(products)
         )
+        return sharpened
 
     def _add_sharpened(self):
         """Let sharpened settings follow those that they come from."""
@@ -264,7 +267,7 @@ class Race:
             errors += self.booster.errors.tolist()
             seconds += self.booster.seconds
             fractions = np.append((1.0 - shares.sum()) * fractions, shares)
-            counts += np.where(shares > 0.0, self.booster.n_rounds, 0).tolist()
+            counts += np.where(shares > 0.0, N_ROUNDS, 0).tolist()
         return {
             "setting": names,
             "error": errors,

@@ -45,36 +45,37 @@ cdef class ChainJob(Job):
     cdef object _X
     cdef object _seeds
     cdef object _begin
+    cdef list _kind                   # of each chain: the number of its splitter
     cdef idx_t _n_values
 
-    def __init__(self, Dataset dataset, X, seeds, begin, n_values):
+    def __init__(self, Dataset dataset, X, seeds, kind, begin, n_values):
         self.chains = [None] * len(seeds)
+        self._kind = [int(number) for number in kind]
         self._dataset = dataset
         self._X = X
         self._seeds = np.ascontiguousarray(seeds, dtype=np.uint32)
         self._begin = begin
         self._n_values = n_values
 
-    def run(self, Splitter splitter, rule, int n_threads):
+    def run(self, splitters, rule, int n_threads):
         """Grow all chains on `n_threads` threads."""
-        workers = [ChainWorker(self, splitter.clone(), rule) for _ in range(n_threads)]
+        workers = [ChainWorker(self, splitters, rule) for _ in range(n_threads)]
         self.distribute(workers, len(self.chains))
 
 
 cdef class ChainWorker(Worker):
-    """One thread's targets, weights, criterion, splitter and builder."""
+    """One thread's targets, weights, criterion, and a builder for each splitter."""
 
     cdef ChainJob _job
-    cdef TreeBuilder _builder
+    cdef list _builders
     cdef Workspace _workspace
     cdef Targets _targets
     cdef FitView _fit
     cdef RandState _rng
     cdef object _weight
 
-    def __init__(self, ChainJob job, Splitter splitter, rule):
+    def __init__(self, ChainJob job, splitters, rule):
         cdef w_t[::1] weight
-        cdef Criterion criterion
         n_rows = job._dataset.n_samples
         self._job = job
         self._workspace = Workspace()
@@ -82,11 +83,17 @@ cdef class ChainWorker(Worker):
         weight = self._weight
         self._targets = Targets(np.zeros((n_rows, job._n_values)))
         self._fit = lend_fit(&job._dataset.view, &self._targets.view, &weight[0], &job.stopped, 1)
-        criterion = make_criterion("squared_error", self._targets)
+        self._builders = [self._make_builder(splitter.clone(), rule) for splitter in splitters]
+
+    cdef TreeBuilder _make_builder(self, Splitter splitter, rule):
+        """A builder that grows by a splitter, bound to the worker's targets and weights."""
+        cdef TreeBuilder builder
+        cdef Criterion criterion = make_criterion("squared_error", self._targets)
         criterion.prepared = criterion.prepare(&self._fit)
         splitter.prepared = splitter.prepare(&self._fit)
-        self._builder = (DepthFirstBuilder if rule.max_leaf_nodes < 0 else BestFirstBuilder)()
-        self._builder.bind(&self._fit, criterion, splitter, rule, self._workspace)
+        builder = (DepthFirstBuilder if rule.max_leaf_nodes < 0 else BestFirstBuilder)()
+        builder.bind(&self._fit, criterion, splitter, rule, self._workspace)
+        return builder
 
     cdef object work(self, idx_t t):
         """Grow chain t into the job's list.
@@ -97,27 +104,28 @@ cdef class ChainWorker(Worker):
         cdef w_t[::1] weight = self._weight
         cdef idx_t n_rows = weight.shape[0]
         cdef idx_t k
+        cdef TreeBuilder builder = self._builders[self._job._kind[t]]
         course = self._job._begin(t, self._targets.y, self._weight)
         chain = []
         for k in range(seeds.shape[0]):
             with nogil:
-                memcpy(self._builder.index.weight, &weight[0], n_rows * sizeof(w_t))
+                memcpy(builder.index.weight, &weight[0], n_rows * sizeof(w_t))
                 seed_state(&self._rng, seeds[k], GROWTH_STREAM)
-                self._builder.begin_tree(&self._rng)
-                self._builder.grow()
+                builder.begin_tree(&self._rng)
+                builder.grow()
             if self._job.stopped:
                 return
             tree = Tree.from_arrays(
                 n_features=self._job._dataset.n_features,
                 n_classes=np.ones(self._job._n_values, dtype=np.int64),
-                **self._builder.store.to_arrays(self._job._n_values),
+                **builder.store.to_arrays(self._job._n_values),
             )
             leaf = Predictor([tree]).apply(self._job._X)[:, 0]
             chain.append(course.go_on(tree, leaf))
         self._job.chains[t] = chain
 
 
-def grow_chains(Dataset dataset, X, Splitter splitter, rule, *, seeds, begin, n_values,
+def grow_chains(Dataset dataset, X, splitters, rule, *, seeds, kind, begin, n_values,
                 n_threads=1, verbose=0, desc="boosting"):
     """Grow one chain of trees for each row of seeds.
 
@@ -126,11 +134,13 @@ def grow_chains(Dataset dataset, X, Splitter splitter, rule, *, seeds, begin, n_
     dataset : Dataset
     X : float32 ndarray in C order, or csr_matrix
         The same rows, in the layout that prediction reads.
-    splitter : Splitter
+    splitters : list of Splitter
         Cloned for each thread.
     rule : GrowthRule
     seeds : uint32 ndarray of shape (n_chains, n_trees)
         A chain depends on its seeds and on nothing else that is random.
+    kind : sequence of int, one for each chain
+        The number of its splitter.
     begin : callable
         Called with the number of a chain, the targets (n_rows, n_values) and the weights (n_rows,)
         of its next tree, both to be written; returns a `Course`. Its
@@ -156,12 +166,12 @@ def grow_chains(Dataset dataset, X, Splitter splitter, rule, *, seeds, begin, n_
         On Ctrl-C, within about a second; nothing keeps running.
     """
     n_chains, n_trees = np.shape(seeds)
-    work = estimate_work(dataset, splitter, rule, n_chains * n_trees)
+    work = n_trees * sum(estimate_work(dataset, splitters[number], rule, 1) for number in kind)
     n_threads = min(choose_threads(work, n_threads, REGION_WORK), n_chains)
-    job = ChainJob(dataset, X, seeds, begin, n_values)
+    job = ChainJob(dataset, X, seeds, kind, begin, n_values)
     watch = Watch(job, n_chains, desc, verbose)
     try:
-        call_detached(job.run, splitter, rule, n_threads, watch=watch)
+        call_detached(job.run, splitters, rule, n_threads, watch=watch)
     finally:
         watch.close()
     return job.chains
