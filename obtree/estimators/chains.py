@@ -32,12 +32,13 @@ BOOSTED = (
 MIN_TREES = 10
 
 #: Trees after which chains are looked at. Those whose error is so many times that of the forest
-#: are sent away, and so are those that are behind it and have so much of the error they had at
-#: the last look.
+#: are sent away, and so are those that still have so much of the error they had at the last look
+#: and are so far behind the forest, the less so the longer their trees take.
 LOOKS = (0, 10, 20, N_ROUNDS)
 HOPELESS = 2.5
 MOVES = 0.9
-BEHIND = 1.15
+BEHIND_CLASSES = 1.0
+BEHIND_NUMBERS = 1.15
 
 #: See `choose_fractions`; less than among settings, since the forest is a mixture already.
 DOUBT = 0.1
@@ -180,6 +181,7 @@ class Booster:
         known = [residuals[number] for number in won], fractions[won]
         judged = weight * (self._fold < n_folds)
         chains = self._start(range(len(BOOSTED)), range(n_folds))
+        behind = BEHIND_NUMBERS if self._plan.target.n_classes is None else BEHIND_CLASSES
         for start, end in itertools.pairwise(LOOKS):
             before = self.errors.copy()
             self._extend(chains, end - start)
@@ -189,7 +191,7 @@ class Booster:
             # Whoever is far behind early on, or behind and hardly any better than before, does
             # not win in the end.
             least = products[0, 0]
-            stays = self.errors <= np.where(self.errors > MOVES * before, BEHIND, HOPELESS) * least
+            stays = self.errors <= np.where(self.errors > MOVES * before, behind, HOPELESS) * least
             chains = [chain for chain in chains if stays[chain.number]]
             if not chains:
                 return

@@ -37,7 +37,7 @@ SHARP_UNITS = 4
 #: time and judge badly, within limits.
 UNIT_ROWS = 4_000
 MIN_UNIT = 4
-MAX_UNIT = 10
+MAX_UNIT = 7
 
 #: Most rows that the race looks at; trees of the race are part of the forest if there are no more.
 MAX_ROWS = 10_000
@@ -332,9 +332,13 @@ class Arena:
         member.grow(self.plan, n_trees, n_threads)
         started = time.perf_counter()
         sample = member.sample_rows(self.plan.n_rows)
-        for tree, seed in zip(member.trees, member.seeds, strict=True):
+        leaves = Predictor(member.trees).apply(self._X, n_threads=self._n_threads)
+        for tree, leaf, seed in zip(member.trees, leaves.T, member.seeds, strict=True):
             rows = np.flatnonzero(sample.count(seed, self.plan.n_rows) == 0)
-            values = Predictor([tree]).predict(self._X[rows], n_threads=self._n_threads)
+            if tree.leaf_kind.fields:
+                values = Predictor([tree]).predict(self._X[rows], n_threads=self._n_threads)
+            else:
+                values = tree.value[leaf[rows]]
             residuals.add(rows, values.reshape(len(rows), self.truth.shape[1]) / self.unit)
         member.seconds += time.perf_counter() - started
         return residuals

@@ -48,6 +48,8 @@ class Setting:
         Whether trees are refined by alternating optimisation.
     strength : float
         How many times what a first forest lacks is added to the targets; see ``sharpen.py``.
+    min_features : int
+        Columns that X has at least for the setting to take part.
     cost : float
         By which fraction of the least error it has to be better than the cheapest to be worth
         its time.
@@ -60,6 +62,7 @@ class Setting:
     relevant: bool = False
     refined: bool = False
     strength: float = 0.0
+    min_features: int = 0
     cost: float = 0.0
 
     def sample_rows(self, n_rows, bootstrap, max_draws):
@@ -99,7 +102,8 @@ CLASSIFICATION = (
     ),
     Setting("random_oblique", "random_oblique"),
     Setting("random_oblique, relevant features", "random_oblique", relevant=True),
-    Setting("co2", "co2", cost=0.01),
+    # With few features planes that are fitted find as much in a third of the time.
+    Setting("co2", "co2", min_features=16, cost=0.01),
     # Where classes overlap, small leaves repeat chance.
     Setting("axis, larger leaves", "axis", {"min_samples_leaf": 5}, replace=True),
     Setting(
@@ -259,6 +263,7 @@ def select_settings(settings, estimator, X, constrained=False):
         if not changed & setting.params.keys()
         and not (setting.refined and changed.intersection(NOT_REFINED))
         and not asked & _list_limits(setting)
+        and X.shape[1] >= setting.min_features
     ]
     return chosen or settings[:1]
 

@@ -28,8 +28,10 @@ from obtree.tree.tree import Tree
 cdef enum:
     GROWTH_STREAM = 0
 
-# Nanoseconds for a tree, and for each cell that it looks at; roughly.
+# Nanoseconds for a tree, for each node, of which there are about as many as rows, and for each
+# cell that a tree looks at; roughly.
 cdef double TREE_WORK = 20000.0
+cdef double NODE_WORK = 400.0
 cdef double CELL_WORK = 2.0
 
 include "bootstrap.pxi"
@@ -150,8 +152,11 @@ cdef double estimate_work(Dataset dataset, Splitter splitter, rule, idx_t n_tree
     """Nanoseconds, roughly and at least, that so many trees take: to choose how many threads."""
     cdef double n = dataset.n_samples
     cdef double depth = min(log2(n + 1.0), <double>rule.max_depth)
+    cdef double nodes = n if rule.max_leaf_nodes < 0 else min(n, <double>rule.max_leaf_nodes)
     cdef double cells = n * depth * rule.max_features
-    return n_trees * (TREE_WORK + CELL_WORK * cells * splitter.relative_cost)
+    if rule.max_depth < 64:
+        nodes = min(nodes, 2.0 ** rule.max_depth)
+    return n_trees * (TREE_WORK + (NODE_WORK * nodes + CELL_WORK * cells) * splitter.relative_cost)
 
 
 def grow_trees(Dataset dataset, Targets targets, Criterion criterion, Splitter splitter, rule, *,
