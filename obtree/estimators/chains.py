@@ -32,10 +32,10 @@ BOOSTED = (
 MIN_TREES = 10
 
 #: Trees after which chains are looked at. Those whose error is so many times that of the forest
-#: are sent away, and so are those that still have so much of the error they had at the last look
+#: (after the first look, and after the second) are sent away, and so are those that still have so much of the error they had at the last look
 #: and are so far behind the forest, the less so the longer their trees take.
 LOOKS = (0, 10, 20, N_ROUNDS)
-HOPELESS = 2.5
+HOPELESS = (5.0, 2.5, 2.5)
 MOVES = 0.9
 BEHIND_CLASSES = 1.0
 BEHIND_NUMBERS = 1.15
@@ -182,7 +182,7 @@ class Booster:
         judged = weight * (self._fold < n_folds)
         chains = self._start(range(len(BOOSTED)), range(n_folds))
         behind = BEHIND_NUMBERS if self._plan.target.n_classes is None else BEHIND_CLASSES
-        for start, end in itertools.pairwise(LOOKS):
+        for (start, end), hopeless in zip(itertools.pairwise(LOOKS), HOPELESS, strict=True):
             before = self.errors.copy()
             self._extend(chains, end - start)
             numbers = sorted({chain.number for chain in chains})
@@ -191,7 +191,7 @@ class Booster:
             # Whoever is far behind early on, or behind and hardly any better than before, does
             # not win in the end.
             least = products[0, 0]
-            stays = self.errors <= np.where(self.errors > MOVES * before, behind, HOPELESS) * least
+            stays = self.errors <= np.where(self.errors > MOVES * before, behind, hopeless) * least
             chains = [chain for chain in chains if stays[chain.number]]
             if not chains:
                 return

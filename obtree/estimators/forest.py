@@ -18,7 +18,7 @@ class ObliqueForestClassifier(ClassificationTask, BaseAutoForest):
     Parameters
     ----------
     n_estimators : int, default=100
-        Number of trees.
+        Number of trees; boosted chains, where a race finds that they help, come on top.
     splitter : str, Splitter or list of such, default="auto"
         How a node is split; see `obtree.splitter`. "auto" races several settings on rows that
         trees leave out and mixes the best of them, and a list races what it names, "auto"
@@ -90,6 +90,11 @@ class ObliqueForestClassifier(ClassificationTask, BaseAutoForest):
     ----------
     estimators_ : list of ObliqueTreeClassifier
         The trees; the ``random_state`` of each is its seed.
+    chains_ : list of list of ObliqueTreeClassifier
+        Boosted chains that a race has added to the trees; most often there are none. A chain
+        predicts the normalised product of its trees.
+    chain_weights_ : ndarray of shape (n_chains,)
+        What each chain counts for in the prediction; the mean of the trees counts for the rest.
     classes_ : ndarray of shape (n_classes,) or list of ndarray
         Class labels.
     n_classes_ : int or list of int
@@ -220,7 +225,7 @@ class ObliqueForestRegressor(RegressionTask, BaseAutoForest):
     Parameters
     ----------
     n_estimators : int, default=100
-        Number of trees.
+        Number of trees; boosted chains, where a race finds that they help, come on top.
     splitter : str, Splitter or list of such, default="auto"
         How a node is split; see `obtree.splitter`. "auto" races several settings on rows that
         trees leave out and mixes the best of them, and a list races what it names, "auto"
@@ -287,6 +292,11 @@ class ObliqueForestRegressor(RegressionTask, BaseAutoForest):
     ----------
     estimators_ : list of ObliqueTreeRegressor
         The trees; the ``random_state`` of each is its seed.
+    chains_ : list of list of ObliqueTreeRegressor
+        Boosted chains that a race has added to the trees; most often there are none. A chain
+        predicts the mean of its trees.
+    chain_weights_ : ndarray of shape (n_chains,)
+        What each chain counts for in the prediction; the mean of the trees counts for the rest.
     n_outputs_ : int
         Number of outputs.
     n_features_in_ : int

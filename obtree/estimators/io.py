@@ -34,7 +34,7 @@ from obtree.estimators.nongreedy import NonGreedyTreeClassifier, NonGreedyTreeRe
 from obtree.estimators.nongreedy_forest import NonGreedyForestClassifier, NonGreedyForestRegressor
 from obtree.estimators.npy import can_store
 from obtree.estimators.packed_states import pack_states, unpack_states
-from obtree.estimators.saved_members import decode_members, encode_members
+from obtree.estimators.saved_members import decode_members, encode_members, split_chains
 from obtree.estimators.saved_params import decode_params, encode_params
 from obtree.estimators.settings import is_race
 from obtree.estimators.tao import TAOTreeClassifier, TAOTreeRegressor
@@ -55,6 +55,7 @@ HEADER_FIELDS = {
     "max_features",
     "class_kinds",
     "members",
+    "chain_lengths",
 }
 CLASS_KINDS = ("plain", "object")
 
@@ -121,14 +122,22 @@ def save_model(path, estimator):
         "max_features": estimator.max_features_,
         "class_kinds": kinds,
     }
-    children = getattr(estimator, "estimators_", ())
+    children = list(getattr(estimator, "estimators_", ()))
+    trees = estimator._list_trees()
+    chains = getattr(estimator, "chains_", ())
+    for chain in chains:
+        children += chain
+        trees += [child.tree_ for child in chain]
     seeds = [child.random_state for child in children]
     arrays = {f"classes_{k}": found for k, found in enumerate(classes)}
     if is_race(getattr(estimator, "splitter", None)):
         header["members"], arrays["member"] = encode_members(children)
+        if chains:
+            header["chain_lengths"] = [len(chain) for chain in chains]
+            arrays["chain_weights"] = estimator.chain_weights_
     arrays["seeds"] = np.array(seeds, dtype=np.uint32)
     to_state = form_to_state if isinstance(estimator, BaseDisjunctive) else tree_to_state
-    arrays.update(pack_states([to_state(tree) for tree in estimator._list_trees()]))
+    arrays.update(pack_states([to_state(tree) for tree in trees]))
     write_archive(path, header, arrays)
 
 
@@ -209,6 +218,7 @@ def _build_estimator(header, arrays, max_bytes, allow_plugins):
     estimator = kind(**decode_params(header["params"], kind, allow_plugins))
     _restore_features(estimator, header)
     seeds, member = arrays.pop("seeds"), arrays.pop("member", None)
+    chain_weights = arrays.pop("chain_weights", None)
     classes = _decode_classes(header["class_kinds"], arrays)
     soft = isinstance(estimator, BaseDisjunctive)
     from_state, check = (form_from_state, _check_form) if soft else (tree_from_state, _check_tree)
@@ -226,6 +236,7 @@ def _build_estimator(header, arrays, max_bytes, allow_plugins):
         return estimator
     check_param("combine", estimator.combine, *estimator._combine_rules)
     if not is_race(getattr(estimator, "splitter", None)):
+        split_chains([], header.get("chain_lengths", []), chain_weights)
         children = estimator._wrap_trees(trees, seeds, classes, max_features)
     else:
         kinds = {name: ESTIMATORS[name] for name in _list_member_kinds(estimator)}
@@ -234,6 +245,9 @@ def _build_estimator(header, arrays, max_bytes, allow_plugins):
             estimator._wrap_trees([tree], [seed], classes, candidates, template)[0]
             for tree, seed, (template, candidates) in zip(trees, seeds, members, strict=True)
         ]
+        chains = split_chains(children, header.get("chain_lengths", []), chain_weights)
+        children = children[: len(children) - sum(map(len, chains))]
+        estimator._store_chains(chains, np.zeros(0) if chain_weights is None else chain_weights)
     estimator._store_forest(
         children,
         trees[0].n_outputs,

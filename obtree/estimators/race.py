@@ -33,6 +33,9 @@ from obtree.tree.predict import Predictor
 UNITS = 2
 SHARP_UNITS = 4
 
+#: Trees that those that won the first stage have together before the second begins.
+N_FIRST = 100
+
 #: Trees of a unit: so many that they see about UNIT_ROWS rows together, since few rows take little
 #: time and judge badly, within limits.
 UNIT_ROWS = 4_000
@@ -51,14 +54,14 @@ class Outcome:
     ----------
     first : ndarray of shape (n_settings,)
         Fractions of the settings after the first stage.
-    n_trees : int
+    n_trees : ndarray of int, shape (n_settings,)
         Trees that each of them had grown then.
     fractions, errors : ndarray of shape (n_settings + n_sharpened,)
         Fractions in the end, and squared errors.
     """
 
     first: np.ndarray
-    n_trees: int
+    n_trees: np.ndarray
     fractions: np.ndarray
     errors: np.ndarray
 
@@ -104,15 +107,21 @@ class Race:
     def run(self):
         """Find the fractions that settings should have in the forest."""
         if len(self.members) == 1:
-            self.resume(Outcome(np.ones(1), 0, np.ones(1), np.full(1, np.nan)))
+            self.resume(Outcome(np.ones(1), np.zeros(1, int), np.ones(1), np.full(1, np.nan)))
             return
         arena = Arena(self._choose_rows(), self._n_threads)
         saw_all = arena.plan.n_rows == self._plan.n_rows
         unit = int(np.clip(UNIT_ROWS // arena.plan.n_rows, MIN_UNIT, MAX_UNIT))
         residuals = self._run_stage(arena, self.members, UNITS * unit)
+        first = self._choose(measure_products(residuals, arena.weight))
+        # Trees that the forest will have anyway say more about those that won.
+        for number in np.flatnonzero(first):
+            missing = int(N_FIRST * first[number]) - UNITS * unit
+            arena.race(self.members[number], missing, residuals[number])
         products = measure_products(residuals, arena.weight)
         first = self._choose(products)
-        self.outcome = Outcome(first, UNITS * unit, first, np.diag(products))
+        counts = np.array([len(member.trees) for member in self.members])
+        self.outcome = Outcome(first, counts, first, np.diag(products))
         if can_sharpen(self._estimator, self._plan):
             residuals += self._sharpen(arena, residuals, SHARP_UNITS * unit)
         if saw_all:
@@ -130,8 +139,12 @@ class Race:
     def _run_stage(self, arena, members, n_trees):
         """Let members grow trees, and return their residuals."""
         found = []
-        for member in tqdm(members, desc="racing", unit="setting", disable=not self._verbose):
-            found.append(arena.race(member, n_trees, self._n_threads))
+        counts = np.broadcast_to(n_trees, len(members)).tolist()
+        racing = zip(members, counts, strict=True)
+        for member, count in tqdm(
+            racing, total=len(members), desc="racing", unit="setting", disable=not self._verbose
+        ):
+            found.append(arena.race(member, count, Residuals(arena.truth)))
         return found
 
     def _choose(self, products):
@@ -179,7 +192,7 @@ class Race:
             )
             for number in won
         ]
-        residuals = self._run_stage(arena, judges, self.outcome.n_trees)
+        residuals = self._run_stage(arena, judges, self.outcome.n_trees[won])
         self._set_targets(arena, measure_lack(residuals, self.outcome.first[won]))
         self._plan = arena.plan
 
@@ -314,26 +327,30 @@ class Arena:
             labels = np.arange(plan.target.n_classes.max())
             self.truth = (y[:, :, None] == labels).reshape(len(y), -1).astype(np.float64)
 
-    def race(self, member, n_trees, n_threads):
+    def race(self, member, n_trees, residuals):
         """Let a member grow some trees, and judge them by the rows they leave out.
 
         Parameters
         ----------
         member : Member
         n_trees : int
-        n_threads : int
+            None if not positive.
+        residuals : Residuals
+            Those of the member's other trees; get those of the new ones as well.
 
         Returns
         -------
         residuals : Residuals
-            In the units of `truth`.
+            The same, in the units of `truth`.
         """
-        residuals = Residuals(self.truth)
-        member.grow(self.plan, n_trees, n_threads)
+        if n_trees <= 0:
+            return residuals
+        member.grow(self.plan, n_trees, self._n_threads)
         started = time.perf_counter()
         sample = member.sample_rows(self.plan.n_rows)
-        leaves = Predictor(member.trees).apply(self._X, n_threads=self._n_threads)
-        for tree, leaf, seed in zip(member.trees, leaves.T, member.seeds, strict=True):
+        trees, seeds = member.trees[-n_trees:], member.seeds[-n_trees:]
+        leaves = Predictor(trees).apply(self._X, n_threads=self._n_threads)
+        for tree, leaf, seed in zip(trees, leaves.T, seeds, strict=True):
             rows = np.flatnonzero(sample.count(seed, self.plan.n_rows) == 0)
             if tree.leaf_kind.fields:
                 values = Predictor([tree]).predict(self._X[rows], n_threads=self._n_threads)

@@ -71,6 +71,38 @@ def decode_members(members, member, n_trees, kinds, allow_plugins):
     return [known[number] for number in member.tolist()]
 
 
+def split_chains(children, lengths, weights):
+    """Take the boosted chains from the end of a list of trees.
+
+    Parameters
+    ----------
+    children : list of tree estimators
+        Of a forest, with those of its chains behind.
+    lengths : object
+        From the header: how many trees each chain has.
+    weights : ndarray or None
+        From the arrays: what each chain counts for.
+
+    Returns
+    -------
+    chains : list of list of tree estimators
+    """
+    if not isinstance(lengths, list) or not all(type(n) is int and n > 0 for n in lengths):
+        raise ValueError(f"its chains have lengths {show(lengths)}, expected positive integers")
+    if not lengths:
+        if weights is not None:
+            raise ValueError("it has weights of chains, and no chain")
+        return []
+    if sum(lengths) >= len(children):
+        raise ValueError(f"its chains have {sum(lengths)} of its {len(children)} trees")
+    if weights is None or weights.shape != (len(lengths),) or weights.dtype != np.float64:
+        raise ValueError(f"its {len(lengths)} chains do not all have a weight")
+    if not ((weights > 0.0).all() and weights.sum() <= 1.0 + 1e-9):
+        raise ValueError("the weights of its chains must be positive, and their sum at most 1")
+    ends = np.cumsum([len(children) - sum(lengths), *lengths]).tolist()
+    return [children[start:end] for start, end in zip(ends[:-1], ends[1:], strict=True)]
+
+
 def _decode_member(described, kinds, allow_plugins):
     """Make an estimator of what the header says of a kind of trees."""
     if not isinstance(described, dict) or described.keys() != {

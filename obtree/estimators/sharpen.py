@@ -20,7 +20,7 @@ from obtree.estimators.task import Target
 
 #: How many times what is missed is added to the targets. Trees of sharpened and of plain targets
 #: mix, so that this is the most there can be.
-STRENGTH = 2.0
+STRENGTH = 1.5
 
 #: Settings, those with the largest fractions, that compete on sharpened targets.
 N_SHARPENED = 3
