@@ -31,9 +31,9 @@ BOOSTED = (
 #: Fewest trees of a forest that is to have chains.
 MIN_TREES = 10
 
-#: Trees after which chains are looked at. Those whose error is so many times that of the forest
-#: (after the first look, and after the second) are sent away, and so are those that still have so much of the error they had at the last look
-#: and are so far behind the forest, the less so the longer their trees take.
+#: Trees after which chains are looked at. Those are sent away whose error is so many times that of
+#: the forest, more at the first look than later, and those that still have so much of the error
+#: of the last look and are so far behind the forest: less for classes, whose trees take longer.
 LOOKS = (0, 10, 20, N_ROUNDS)
 HOPELESS = (5.0, 2.5, 2.5)
 MOVES = 0.9

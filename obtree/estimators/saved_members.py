@@ -4,6 +4,8 @@ The header lists the kinds once, each with its estimator, its parameters and its
 node; an array has the number of the kind for each tree. What comes back is not trusted.
 """
 
+import itertools
+
 import numpy as np
 
 from obtree.core.names import show
@@ -100,7 +102,7 @@ def split_chains(children, lengths, weights):
     if not ((weights > 0.0).all() and weights.sum() <= 1.0 + 1e-9):
         raise ValueError("the weights of its chains must be positive, and their sum at most 1")
     ends = np.cumsum([len(children) - sum(lengths), *lengths]).tolist()
-    return [children[start:end] for start, end in zip(ends[:-1], ends[1:], strict=True)]
+    return [children[start:end] for start, end in itertools.pairwise(ends)]
 
 
 def _decode_member(described, kinds, allow_plugins):

@@ -148,7 +148,7 @@ def test_sparse_and_missing_values_and_several_outputs(rules, welcome):
     sparse = ObliqueForestClassifier(10, random_state=0).fit(sp.csr_matrix(rough), y)
     assert dense.chains_
     assert sparse.predict_proba(rough) == pytest.approx(dense.predict_proba(rough), abs=1e-9)
-    both = np.stack([y, X[:, 0].astype(int)], axis=1)
+    both = np.stack([y, (X[:, 0] + X[:, 1]).astype(int)], axis=1)
     model = ObliqueForestClassifier(10, random_state=0).fit(X, both)
     assert model.chains_
     for chance, n_classes in zip(model.predict_proba(X), (2, 3), strict=True):
