@@ -4,9 +4,9 @@
     python benchmarks/defaults.py --data letter kin8nm --seeds 1
 
 ``ObliqueForestClassifier()`` and ``ObliqueForestRegressor()`` as they come, 100 trees (30 on
-MNIST), beside scikit-learn's random forest of 100 trees. Errors are percent of wrong classes, or the root
-mean squared error as a multiple of the random forest's; means over seeds. Data are found as
-``obtree.bench.data`` describes.
+MNIST), beside scikit-learn's random forest of 100 trees. Errors are percent of wrong classes, or
+the root mean squared error as a multiple of the random forest's; means over seeds. Data are found
+as ``obtree.bench.data`` describes.
 """
 
 import argparse

@@ -34,7 +34,7 @@ MIN_TREES = 10
 #: Trees after which chains are looked at. Those are sent away whose error is so many times that of
 #: the forest, more at the first look than later, and those that still have so much of the error
 #: of the last look and are so far behind the forest: less for classes, whose trees take longer.
-LOOKS = (0, 10, 20, N_ROUNDS)
+LOOKS = (0, 8, 16, N_ROUNDS)
 HOPELESS = (5.0, 2.5, 2.5)
 MOVES = 0.9
 BEHIND_CLASSES = 1.0

@@ -101,7 +101,6 @@ CLASSIFICATION = (
         cost=0.004,
     ),
     Setting("random_oblique", "random_oblique"),
-    Setting("random_oblique, relevant features", "random_oblique", relevant=True),
     # With few features planes that are fitted find as much in a third of the time.
     Setting("co2", "co2", min_features=16, cost=0.01),
     # Where classes overlap, small leaves repeat chance.

@@ -56,7 +56,7 @@ def test_chains_are_taken_where_they_help(rules, forest):
     without = ObliqueForestClassifier(20, max_depth=1000, random_state=0).fit(X[:400], y[:400])
     assert without.chains_ == []
     errors = [np.mean(one.predict(X[400:]) != y[400:]) for one in (forest, without)]
-    assert errors[0] < 0.7 * errors[1]
+    assert errors[0] < 0.8 * errors[1]
 
 
 def test_predictions_are_the_sum_of_the_parts(rules, forest, numbers, steps):
@@ -158,6 +158,7 @@ def test_sparse_and_missing_values_and_several_outputs(rules, welcome):
 
 def test_weights_that_are_twice_as_large_change_nothing(rules, welcome):
     X, y = rules
+    X, y = X[:400], y[:400]
     weight = np.random.default_rng(0).integers(1, 4, len(y)).astype(float)
     pair = [ObliqueForestClassifier(10, random_state=0).fit(X, y, w) for w in (weight, 4 * weight)]
     assert pair[0].chains_

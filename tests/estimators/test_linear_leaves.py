@@ -79,7 +79,7 @@ def test_leaves_of_a_forest_are_fitted_to_its_bags(real, classes):
         (real, ObliqueForestRegressor, None),
         (classes, ObliqueForestClassifier, [3]),
     ):
-        forest = kind(4, max_depth=3, bootstrap=True, **BOTH).fit(X, y)
+        forest = kind(4, splitter="axis", max_depth=3, bootstrap=True, **BOTH).fit(X, y)
         for tree in forest.estimators_:
             counts = bootstrap_counts(tree.random_state, len(y), len(y)).astype(float)
             check_models(tree.tree_, X, y, counts, n_classes)

@@ -180,7 +180,6 @@ def test_settings_vary_only_what_is_at_its_default():
         "discriminant",
         "discriminant, entropy",
         "random_oblique",
-        "random_oblique, relevant features",
         "axis, larger leaves",
         "random_oblique, larger leaves",
         "discriminant, larger leaves",

@@ -105,7 +105,7 @@ def test_threads_change_nothing(make):
 
 
 def test_what_a_course_raises_is_raised():
-    X, y = draw_data()
+    X, _ = draw_data()
 
     def begin(t, goal, care):
         raise ZeroDivisionError("not today")
