@@ -33,7 +33,7 @@ from obtree.tree.predict import Predictor
 UNITS = 2
 SHARP_UNITS = 4
 
-#: Trees that those that won the first stage have together before targets are sharpened.
+#: Trees that those that won the first stage have together before the second begins.
 N_FIRST = 100
 
 #: Trees of a unit: so many that they see about UNIT_ROWS rows together, since few rows take little
@@ -115,13 +115,12 @@ class Race:
         residuals = self._run_stage(arena, self.members, UNITS * unit)
         products = measure_products(residuals, arena.weight)
         first = self._choose(products)
-        if can_sharpen(self._estimator, self._plan):
-            # Trees that the forest will have anyway say more about what it lacks.
-            for number in np.flatnonzero(first):
-                missing = int(N_FIRST * first[number]) - UNITS * unit
-                arena.race(self.members[number], missing, residuals[number])
-            products = measure_products(residuals, arena.weight)
-            first = self._choose(products)
+        # Trees that the forest will have anyway say more about those that won.
+        for number in np.flatnonzero(first):
+            missing = int(N_FIRST * first[number]) - UNITS * unit
+            arena.race(self.members[number], missing, residuals[number])
+        products = measure_products(residuals, arena.weight)
+        first = self._choose(products)
         counts = np.array([len(member.trees) for member in self.members])
         self.outcome = Outcome(first, counts, first, np.diag(products))
         if can_sharpen(self._estimator, self._plan):
