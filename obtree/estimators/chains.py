@@ -60,8 +60,12 @@ MAX_VALUES = 64
 #: What seeds of chains are numbered from, far from those of the settings.
 FIRST_SEED = 1_000_000
 
-#: Least share that is worth a chain.
+#: Least share that is worth a chain, and that all chains need together: classes that a forest tells
+#: apart better by itself are not told apart any better with a little of something worse, though
+#: their probabilities are.
 MIN_SHARE = 0.1
+MIN_CLASSES = 0.4
+MIN_NUMBERS = 0.1
 
 #: Parameters of the forest that leave no room for chains unless they are defaults.
 DECISIVE = (
@@ -197,7 +201,9 @@ class Booster:
                 return
         costs = np.array([0.0] + [BOOSTED[number].cost for number in numbers])
         shares = choose_fractions(products, costs, DOUBT)[1:]
-        self.shares[numbers] = np.where(shares < MIN_SHARE, 0.0, shares)
+        shares = np.where(shares < MIN_SHARE, 0.0, shares)
+        if shares.sum() >= (MIN_NUMBERS if self._plan.target.n_classes is None else MIN_CLASSES):
+            self.shares[numbers] = shares
 
     def grow(self):
         """Grow one chain of each kind that has a share, on all rows.
