@@ -15,7 +15,7 @@ from obtree.builder.base cimport TreeBuilder
 from obtree.builder.order import BestFirstBuilder, DepthFirstBuilder
 from obtree.core.memory cimport Workspace
 from obtree.core.random cimport RandState, seed_state
-from obtree.core.team cimport REGION_WORK, choose_threads
+from obtree.core.team cimport SYNCHRONISED_WORK, choose_threads
 from obtree.core.threads import call_detached
 from obtree.core.types cimport idx_t, w_t
 from obtree.criterion.base cimport Criterion
@@ -32,6 +32,9 @@ from obtree.tree.tree import Tree
 
 cdef enum:
     GROWTH_STREAM = 0
+
+# Nanoseconds, roughly, between two trees of a chain.
+cdef double STEP_WORK = 400000.0
 
 
 cdef class ChainJob(Job):
@@ -167,7 +170,9 @@ def grow_chains(Dataset dataset, X, splitters, rule, *, seeds, kind, begin, n_va
     """
     n_chains, n_trees = np.shape(seeds)
     work = n_trees * sum(estimate_work(dataset, splitters[number], rule, 1) for number in kind)
-    n_threads = min(choose_threads(work, n_threads, REGION_WORK), n_chains)
+    work += n_chains * n_trees * STEP_WORK
+    # Chains are few and long: a thread that begins late has work left all the same.
+    n_threads = min(choose_threads(work, n_threads, SYNCHRONISED_WORK), n_chains)
     job = ChainJob(dataset, X, seeds, kind, begin, n_values)
     watch = Watch(job, n_chains, desc, verbose)
     try:
