@@ -21,7 +21,7 @@ from obtree.splitter.registry import resolve_splitter
 from obtree.tree.predict import Predictor
 
 # What a race leaves behind, beside the trees.
-_TRACES = ("race_", "_outcome", "_shares")
+_TRACES = ("race_", "_outcome", "_shares", "chains_", "chain_weights_", "_chain_predictors")
 
 
 class BaseAutoForest(BaseObliqueForest):

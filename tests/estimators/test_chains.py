@@ -140,6 +140,14 @@ def test_a_warm_start_keeps_the_chains(rules, forest):
     assert np.array_equal(some.predict_proba(X), forest.predict_proba(X))
 
 
+def test_another_splitter_leaves_no_chains_behind(rules, forest):
+    X, y = rules
+    again = pickle.loads(pickle.dumps(forest)).set_params(splitter="axis").fit(X[:400], y[:400])
+    assert not hasattr(again, "chains_")
+    plain = ObliqueForestClassifier(20, splitter="axis", random_state=0).fit(X[:400], y[:400])
+    assert np.array_equal(again.predict_proba(X), plain.predict_proba(X))
+
+
 def test_sparse_and_missing_values_and_several_outputs(rules, welcome):
     X, y = rules
     rough = X.copy()
