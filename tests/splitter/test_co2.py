@@ -71,7 +71,7 @@ def test_one_plane_separates_two_classes():
 def test_forest_is_better_than_one_of_axis_splits():
     X, y = load_digits(return_X_y=True)
     X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
-    forest = ObliqueForestClassifier(10, random_state=0)
+    forest = ObliqueForestClassifier(10, splitter="axis", random_state=0)
     axis = forest.fit(X_train, y_train).score(X_test, y_test)
     assert forest.set_params(splitter="co2").fit(X_train, y_train).score(X_test, y_test) > axis
 
