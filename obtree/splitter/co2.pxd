@@ -1,4 +1,4 @@
-# The nodes and the descent of CO2, as their tests see them.
+# CO2: its splitter, its nodes and its descent.
 
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 
@@ -7,9 +7,11 @@ from obtree.core.random cimport RandState
 from obtree.core.types cimport X_t, feature_t, idx_t, row_t, w_t
 from obtree.data.dataset cimport DataView
 from obtree.data.fit cimport FitView
+from obtree.data.hyperplane cimport Hyperplane
 from obtree.data.targets cimport TargetView
 from obtree.linear.columns cimport Columns
-from obtree.splitter.base cimport NodeTask
+from obtree.splitter.axis cimport AxisSplitter
+from obtree.splitter.base cimport NodeTask, SplitResult, SplitSettings, Splitter
 from obtree.splitter.co2_policy cimport CO2Policy, DescentPlan, NodeKind
 from obtree.splitter.stump cimport Batch, Stump
 
@@ -108,6 +110,7 @@ cdef class StumpNode:
     cdef const double* _targets
     cdef idx_t _sample_size           # most rows that are looked at
     cdef const CO2Policy* _policy
+    cdef const float* _relevance      # (n_features) or NULL
     cdef idx_t _n_cells               # that can be kept at once
     cdef bint _is_kept                # whether all rows of the node are
     cdef const NodeTask* _task
@@ -138,7 +141,8 @@ cdef class StumpNode:
     cdef bint _is_rescaled            # whether the node's columns are
 
     cdef int bind(self, const DataView* view, const TargetView* targets, ColumnScales scales,
-                  Workspace workspace, idx_t batch_size, const CO2Policy* policy) except -1
+                  Workspace workspace, idx_t batch_size, const CO2Policy* policy,
+                  const float* relevance) except -1
     # Whether the node has columns to work with; `columns` and what follows them are then known.
     # IN part: those of its rows, ascending, that are looked at; valid until the next call.
     # The column `kept` is looked at in any case, unless values are missing.
@@ -195,3 +199,53 @@ cdef class StumpDescent:
                   const volatile int* stop) noexcept nogil
     cdef bint _evaluate(self, Stump* stump, StumpNode node) noexcept nogil
     cdef void _restore(self, Stump* stump) noexcept nogil
+
+
+# ---- held_out.pxi ------------------------------------------------------------------------------
+# Which of two splits of a node serves rows better that neither was fitted to.
+
+
+cdef class HeldOut:
+    cdef const DataView* view
+    cdef const TargetView* targets
+    cdef double weight_unit           # what one row weighs
+    cdef idx_t n_fitted
+    cdef row_t* fitted                # (n_fitted) rows to fit a plane to, ascending
+    cdef Hyperplane plane             # room for it
+    cdef bint* _is_held               # (n) of the node's rows
+    cdef double* _projection          # (n)
+    cdef double* _counts              # (2 * n_outputs * max_n_classes) rows of each class, ...
+    cdef float* _logarithm            # ... and logarithms of their fractions
+
+    cdef int bind(self, const DataView* view, const TargetView* targets, double weight_unit,
+                  Workspace workspace) except -1
+    # Set so many rows of a node aside.
+    cdef void draw(self, const NodeTask* task, idx_t n_held, RandState* rng) noexcept nogil
+    # The log loss of the rows set aside, as rows of their side of the others predict them.
+    cdef double judge(self, const NodeTask* task, const Hyperplane* plane,
+                      double pseudo_count) noexcept nogil
+
+
+# ---- co2.pyx -----------------------------------------------------------------------------------
+# The splitter.
+
+
+cdef class CO2Splitter(Splitter):
+    cdef readonly object preset, nu, learning_rate, n_epochs, min_steps, n_candidates, min_rows
+    cdef readonly object batch_size, max_rows, max_columns, held_out
+    cdef CO2Policy _policy
+    cdef AxisSplitter _axis
+    cdef SplitSettings _axis_settings
+    cdef StumpNode _node
+    cdef Stump _stump
+    cdef StumpDescent _descent
+    cdef HeldOut _held_out            # of tables, else None
+    cdef double* _projection
+
+    cdef idx_t _find_max_columns(self, idx_t n_features, const TargetView* targets) except -2
+    cdef bint _prefers_plane(self, const NodeTask* task, const SplitResult* out) noexcept nogil
+    # Where the stump has a feature; -1 when it lacks it, values being missing.
+    cdef idx_t _find_column(self, feature_t feature) noexcept nogil
+    cdef void _descend(self, feature_t feature, double threshold, bint is_trial) noexcept nogil
+    cdef void _write_plane(self, Hyperplane* plane) noexcept nogil
+    cdef bint _accepts(self, const NodeTask* task, SplitResult* out) except -1 nogil

@@ -134,17 +134,6 @@ cdef class CO2Splitter(Splitter):
                        "min_rows", "min_steps", "n_candidates", "n_epochs", "nu", "preset")
     counter_names = ("optimised", "collapsed", "rejected")
 
-    cdef readonly object preset, nu, learning_rate, n_epochs, min_steps, n_candidates, min_rows
-    cdef readonly object batch_size, max_rows, max_columns, held_out
-    cdef CO2Policy _policy
-    cdef AxisSplitter _axis
-    cdef SplitSettings _axis_settings
-    cdef StumpNode _node
-    cdef Stump _stump
-    cdef StumpDescent _descent
-    cdef HeldOut _held_out            # of tables, else None
-    cdef double* _projection
-
     def __init__(self, *, preset="full", nu="auto", learning_rate=None, n_epochs=None,
                  min_steps=None, batch_size=100, n_candidates=None, min_rows="auto",
                  max_rows=None, max_columns="auto", held_out=0.3):
@@ -200,12 +189,11 @@ cdef class CO2Splitter(Splitter):
         self._axis.bind(view, targets, criterion, &self._axis_settings, workspace)
         self._node = StumpNode()
         policy.max_columns = self._find_max_columns(view.n_features, targets)
-        policy.relevance = settings.relevance
         policy.is_table = targets.kind == CLASS_TARGETS and (
-            scales.differ or view.n_features < policy.min_columns
+            scales.differ or view.n_features < policy.table_columns
         )
         policy.single_tree = settings.max_features >= view.n_features
-        self._node.bind(view, targets, scales, workspace, max_batch, policy)
+        self._node.bind(view, targets, scales, workspace, max_batch, policy, settings.relevance)
         take_stump(&self._stump, workspace, self._node.max_stride, self._node.max_slots,
                    max_batch)
         self._descent = StumpDescent()

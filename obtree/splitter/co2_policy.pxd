@@ -34,6 +34,7 @@ cdef struct CO2Policy:
     double least_spread       # added to a column's variance, in means of them
     double least_separation   # added to the fraction of its variance between the classes
     bint is_table             # of the data; see above
+    idx_t unit_nodes          # columns in different units: one node in so many brings them to one
     double min_binary_spread  # of the spread in columns of two values, that makes a node binary
     idx_t many_columns        # beyond, a node is wide
     # The tree is no part of a forest: it looks at all features, and is to be as good as it can
@@ -69,8 +70,8 @@ cdef struct CO2Policy:
     idx_t trial_divisor       # after this part of the epochs and steps
     idx_t max_rows            # that a node is looked at through
     idx_t max_columns         # the same, or HALF
-    idx_t min_columns         # that are never divided; fewer features are a table
-    const float* relevance    # of the features, or NULL
+    idx_t min_columns         # that are never divided
+    idx_t table_columns       # fewer features are a table
     idx_t sparse_columns      # in nodes of mostly zeros, or ...
     idx_t sparse_columns_per_row
 
@@ -106,6 +107,7 @@ cdef inline void init_policy(CO2Policy* policy) noexcept nogil:
     policy.free_columns = 16.0
     policy.least_spread = 0.01
     policy.least_separation = 0.02
+    policy.unit_nodes = 2
     policy.min_binary_spread = 0.5
     policy.many_columns = 128
     policy.single_tree = policy.is_table = False
@@ -131,8 +133,8 @@ cdef inline void init_policy(CO2Policy* policy) noexcept nogil:
     policy.compared_rows = 10
     policy.trial_divisor = 2
     policy.max_rows = policy.max_columns = 0
-    policy.relevance = NULL
     policy.min_columns = 16
+    policy.table_columns = 16
     policy.sparse_columns = 1024
     policy.sparse_columns_per_row = 4
 

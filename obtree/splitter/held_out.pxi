@@ -21,16 +21,6 @@ from obtree.splitter.base cimport NodeTask
 
 cdef class HeldOut:
     """Scratch for the rows of a node in two parts; one for each worker."""
-    cdef const DataView* view
-    cdef const TargetView* targets
-    cdef double weight_unit           # what one row weighs
-    cdef idx_t n_fitted
-    cdef row_t* fitted                # (n_fitted) rows to fit a plane to, ascending
-    cdef Hyperplane plane             # room for it
-    cdef bint* _is_held               # (n) of the node's rows
-    cdef double* _projection          # (n)
-    cdef double* _counts              # (2 * n_outputs * max_n_classes) rows of each class, ...
-    cdef float* _logarithm            # ... and logarithms of their fractions
 
     cdef int bind(self, const DataView* view, const TargetView* targets, double weight_unit,
                   Workspace workspace) except -1:

@@ -76,7 +76,8 @@ cdef class StumpNode:
     """Scratch for the rows of a node; one for each worker."""
 
     cdef int bind(self, const DataView* view, const TargetView* targets, ColumnScales scales,
-                  Workspace workspace, idx_t batch_size, const CO2Policy* policy) except -1:
+                  Workspace workspace, idx_t batch_size, const CO2Policy* policy,
+                  const float* relevance) except -1:
         cdef idx_t n = min(view.n_samples, policy.max_rows), n_features = view.n_features
         if targets.kind == NO_TARGETS:
             raise ValueError("splitter 'co2' optimises predictions of y; expected targets")
@@ -88,6 +89,7 @@ cdef class StumpNode:
         self.max_slots = self.n_outputs * (targets.max_n_classes if self.is_class else 1)
         self._sample_size = n
         self._policy = policy
+        self._relevance = relevance
         self.max_stride = pad_width(n_features)
         self._n_cells = min(n, max(batch_size, MAX_KEPT // self.max_stride)) * self.max_stride
         self._is_mostly_zero = (view.is_mostly_zero and view.entry_start != NULL
@@ -147,7 +149,7 @@ cdef class StumpNode:
     cdef idx_t _draw_columns(self, idx_t n_complete, feature_t kept, RandState* rng) noexcept nogil:
         """The columns that are looked at, `kept` among them; how many there are."""
         cdef idx_t wanted, k, n_binary = 0, n_drawn = 0
-        n_complete = keep_relevant(self._complete, n_complete, kept, self._policy.relevance, rng)
+        n_complete = keep_relevant(self._complete, n_complete, kept, self._relevance, rng)
         for k in range(n_complete):
             n_binary += self.view.columns[self._complete[k]].n_values <= 2
         wanted = count_columns(self._policy, n_complete, n_binary)
@@ -253,8 +255,9 @@ cdef class StumpNode:
         """Bring the columns' variances to one unit, or leave them as they are."""
         cdef double scale
         cdef idx_t k
+        cdef idx_t n_nodes = self._policy.unit_nodes
         self._is_rescaled = self._scales.differ and (self._policy.single_tree
-                                                     or bounded(rng, 2) == 1)
+                                                     or bounded(rng, n_nodes) == n_nodes - 1)
         if self._is_rescaled:
             for k in range(self.columns.n):
                 scale = self._column_scale[self.columns.feature[k]]

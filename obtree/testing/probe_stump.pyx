@@ -232,7 +232,7 @@ def descend(Dataset dataset, bound, weight, *, idx_t column, double threshold,
     cdef idx_t p, k
     seed_state(&rng, seed, 0)
     node.bind(&dataset.view, &targets.view, measure_column_scales(&fit), workspace, max_batch,
-              &policy)
+              &policy, NULL)
     stumps.take_stump(&stump, workspace, node.max_stride, node.max_slots, max_batch)
     descent.bind(&policy, workspace, node.max_stride, node.max_slots)
     descent.trace = &trace[0]
@@ -287,7 +287,7 @@ def find_nu(Dataset dataset, bound):
     cdef FitView fit = lend_fit(&dataset.view, &targets.view, NULL, &stop, 1)
     seed_state(&rng, 0, 0)
     node.bind(&dataset.view, &targets.view, measure_column_scales(&fit), workspace,
-              dataset.n_samples, &policy)
+              dataset.n_samples, &policy, NULL)
     task.rows = &rows[0]
     task.n = rows.shape[0]
     task.weight = &weights[0]
