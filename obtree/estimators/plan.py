@@ -74,6 +74,20 @@ class GrowthPlan:
         target = dataclasses.replace(self.target, y=self.target.y[self.rows])
         return dataclasses.replace(self, X=self.X[self.rows], target=target, rows=None)
 
+    def measure_spread(self):
+        """Return the deviation of each output, for plans of numbers whose rows all take part.
+
+        Returns
+        -------
+        spread : ndarray of shape (n_outputs,)
+            1 where there is none.
+        """
+        y = self.target.y
+        weight = np.ones(self.n_rows) if self.weight is None else self.weight
+        centre = y - np.average(y, axis=0, weights=weight)
+        spread = np.sqrt(np.average(centre**2, axis=0, weights=weight))
+        return np.where(spread > 0.0, spread, 1.0)
+
     def draw_by(self, relevance):
         """Return the same plan with features drawn by their relevance.
 

@@ -319,9 +319,7 @@ class Arena:
         self.weight = np.ones(plan.n_rows) if plan.weight is None else plan.weight
         y = plan.target.y
         if plan.target.n_classes is None:
-            centre = y - np.average(y, axis=0, weights=self.weight)
-            spread = np.sqrt(np.average(centre**2, axis=0, weights=self.weight))
-            self.unit = np.where(spread > 0.0, spread, 1.0)
+            self.unit = plan.measure_spread()
             self.truth = y / self.unit
         else:
             self.unit = 1.0

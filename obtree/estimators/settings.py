@@ -199,7 +199,7 @@ def list_settings(estimator, known):
 
     Parameters
     ----------
-    estimator : forest
+    estimator : forest or tree
         With ``splitter`` "auto", or a list of "auto", names, classes and splitters.
     known : tuple of Setting
         What "auto" stands for.
@@ -233,7 +233,7 @@ def select_settings(settings, estimator, X, constrained=False):
     ----------
     settings : list of Setting
         Result of `list_settings`.
-    estimator : forest
+    estimator : forest or tree
         Its other parameters count.
     X : ndarray or sparse matrix
         Features.
@@ -254,8 +254,9 @@ def select_settings(settings, estimator, X, constrained=False):
         "many features": X.shape[1] > MANY_FEATURES,
     }
     asked = {name for name, holds in facts.items() if holds}
-    if estimator.relevance != AUTO:
-        settings = _set_relevance(settings, estimator.relevance)
+    relevance = getattr(estimator, "relevance", AUTO)
+    if relevance != AUTO:
+        settings = _set_relevance(settings, relevance)
     chosen = [
         setting
         for setting in settings

@@ -16,7 +16,10 @@ from obtree.estimators.base import (
     read_random_state,
     restore_on_error,
 )
+from obtree.estimators.choice import TREES, choose_plan
+from obtree.estimators.settings import AUTO, is_race, list_settings
 from obtree.estimators.task import ClassificationTask, RegressionTask
+from obtree.splitter.registry import resolve_splitter
 
 
 class BaseTreeModel(BaseModel):
@@ -102,6 +105,15 @@ class BaseTreeModel(BaseModel):
 class BaseObliqueTree(BaseTreeModel, BaseOblique):
     """What a single greedy tree does, whatever the task."""
 
+    _other_starts = (AUTO,)
+
+    def _make_splitter(self):
+        """Return the splitter that grows the tree; before a choice, one that checks parameters."""
+        if not is_race(self.splitter):
+            return super()._make_splitter()
+        list_settings(self, TREES)
+        return resolve_splitter("axis")
+
     def fit(self, X, y, sample_weight=None):
         """Grow the tree.
 
@@ -123,6 +135,9 @@ class BaseObliqueTree(BaseTreeModel, BaseOblique):
             plan = self._plan_growth(X, y, sample_weight)
             seed = resolve_tree_seed(self.random_state)
             stats = {}
+            vars(self).pop("race_", None)
+            if is_race(self.splitter):
+                plan, self.race_ = choose_plan(self, plan, seed)
             (tree,) = plan.grow(np.array([seed], dtype=np.uint32), stats=stats)
             tree = tree.with_offset(plan.offset)
             self._store_tree(tree, plan.target.classes, plan.rule.max_features)
@@ -158,8 +173,10 @@ class ObliqueTreeClassifier(ClassificationTask, BaseObliqueTree):
 
     Parameters
     ----------
-    splitter : str or Splitter, default="axis"
-        How a node is split; see `obtree.splitter`.
+    splitter : str, Splitter or list of such, default="axis"
+        How a node is split; see `obtree.splitter`. "auto" tries several, with small and with larger
+        leaves, on thirds of the rows set aside and takes the best of them; a list tries what it
+        names. Only parameters left at their defaults are varied.
     criterion : {"gini", "entropy", "log_loss", "twoing", "max_minority", "sum_minority", \
             "sum_of_variances"}, default="gini"
         Impurity that splits reduce: a name, or a subclass of
@@ -214,6 +231,9 @@ class ObliqueTreeClassifier(ClassificationTask, BaseObliqueTree):
         The nodes as plain arrays.
     splitter_stats_ : dict of str to int
         What the splitter counted; empty for most.
+    race_ : dict of str to list
+        With "auto" or a list: settings, their errors on rows set aside, 1 for the one that was
+        taken, and seconds.
 
     Examples
     --------
@@ -266,8 +286,10 @@ class ObliqueTreeRegressor(RegressionTask, BaseObliqueTree):
 
     Parameters
     ----------
-    splitter : str or Splitter, default="axis"
-        How a node is split; see `obtree.splitter`.
+    splitter : str, Splitter or list of such, default="axis"
+        How a node is split; see `obtree.splitter`. "auto" tries several, with small and with larger
+        leaves, on thirds of the rows set aside and takes the best of them; a list tries what it
+        names. Only parameters left at their defaults are varied.
     criterion : {"squared_error", "friedman_mse", "absolute_error", "poisson"}, \
             default="squared_error"
         Impurity that splits reduce: a name, or a subclass of
@@ -314,6 +336,9 @@ class ObliqueTreeRegressor(RegressionTask, BaseObliqueTree):
         The nodes as plain arrays.
     splitter_stats_ : dict of str to int
         What the splitter counted; empty for most.
+    race_ : dict of str to list
+        With "auto" or a list: settings, their errors on rows set aside, 1 for the one that was
+        taken, and seconds.
 
     Examples
     --------
