@@ -56,9 +56,8 @@ class BaseAutoForest(BaseObliqueForest):
         settings = list_settings(self, self._known_settings())
         constrained = plan.rule.monotonic_cst is not None
         settings = select_settings(settings, self, plan.X, constrained)
-        race = Race(self, plan, settings, entropy)
+        race = Race(self, plan, settings, entropy, may_boost=not grown)
         known = getattr(self, "_outcome", None)
-        race.may_boost = not grown
         if known is not None and len(known.first) == len(settings):
             race.resume(known)
         else:

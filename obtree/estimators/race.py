@@ -79,9 +79,11 @@ class Race:
         What competes.
     entropy : int
         Everything random follows from it.
+    may_boost : bool, default=True
+        Whether boosted chains may take part.
     """
 
-    def __init__(self, estimator, plan, settings, entropy):
+    def __init__(self, estimator, plan, settings, entropy, may_boost=True):
         self._estimator = estimator
         self._n_threads = estimator._count_threads()
         self._verbose = int(estimator.verbose)
@@ -91,18 +93,16 @@ class Race:
         if any(setting.relevant for setting in settings):
             self._relevance = estimator._measure_relevance(self._plan, entropy)
         self._n_settings = len(settings)
-        self.members = self._make_members(settings)
-        self.may_boost = True
+        self.members = [self._make_member(k, setting) for k, setting in enumerate(settings)]
+        self._may_boost = may_boost and can_boost(estimator, self._plan)
         self.booster = None
         self.outcome = None
         self.owner = None
 
-    def _make_members(self, settings, start=0):
-        """Return what grows the trees of some settings, whose numbers begin at `start`."""
-        return [
-            Member(self._estimator, self._plan, setting, (self._entropy, number), self._relevance)
-            for number, setting in enumerate(settings, start)
-        ]
+    def _make_member(self, number, setting):
+        """Return what grows the trees of a setting; its number decides their seeds."""
+        seed = (self._entropy, int(number))
+        return Member(self._estimator, self._plan, setting, seed, self._relevance)
 
     def run(self):
         """Find the fractions that settings should have in the forest."""
@@ -127,7 +127,7 @@ class Race:
             residuals += self._sharpen(arena, residuals, SHARP_UNITS * unit)
         if saw_all:
             self._plan = arena.plan
-            if self.may_boost and can_boost(self._estimator, self._plan):
+            if self._may_boost:
                 self.booster = Booster(self._estimator, self._plan, self._entropy)
                 self.booster.judge(
                     residuals, self.outcome.fractions, arena.truth, arena.unit, arena.weight
@@ -167,7 +167,10 @@ class Race:
         """Let sharpened settings follow those that they come from."""
         settings = [member.setting for member in self.members]
         sharpened = sharpen_settings(settings, self.outcome.first)
-        self.members += self._make_members(sharpened, self._n_settings)
+        self.members += [
+            self._make_member(number, setting)
+            for number, setting in enumerate(sharpened, self._n_settings)
+        ]
 
     def _set_targets(self, arena, lack):
         """Tell the sharpened settings what to learn."""
@@ -183,16 +186,7 @@ class Race:
             return
         arena = Arena(self._plan, self._n_threads)
         won = np.flatnonzero(self.outcome.first > 0.0)
-        judges = [
-            Member(
-                self._estimator,
-                self._plan,
-                self.members[number].setting,
-                (self._entropy, int(number)),
-                self._relevance,
-            )
-            for number in won
-        ]
+        judges = [self._make_member(number, self.members[number].setting) for number in won]
         residuals = self._run_stage(arena, judges, self.outcome.n_trees[won])
         self._set_targets(arena, measure_lack(residuals, self.outcome.first[won]))
         self._plan = arena.plan
