@@ -248,6 +248,25 @@ def list_rows(found, args):
     return rows
 
 
+def print_each(sources, found, args):
+    """Print the error without a change and, for each change, its ratio to that.
+
+    Parameters
+    ----------
+    sources : list of Path or str
+        The tables.
+    found : list of (bool, ndarray)
+        What `measure_source` returned.
+    args : argparse.Namespace
+        Parsed arguments.
+    """
+    errors = np.log([figures[:, 0] for _, figures in found])
+    errors = errors.reshape(len(sources), args.seeds, -1).mean(axis=1)
+    for source, line in zip(sources, errors, strict=True):
+        ratios = "".join(f"{ratio:8.3f}" for ratio in np.exp(line[1:] - line[0]))
+        print(f"{getattr(source, 'stem', source):32}{np.exp(line[0]):9.4g}{ratios}")
+
+
 def main():
     """Measure all changes and print a line for each."""
     parser = argparse.ArgumentParser(
@@ -263,6 +282,7 @@ def main():
     add("--seeds", type=int, default=2, help="splits of the training rows (default: 2)")
     add("--rows", type=int, default=10_000, help="most rows of a table (default: 10000)")
     add("--processes", type=int, default=os.cpu_count())
+    add("--each", action="store_true", help="also the errors' ratios of each table")
     add("--output", type=Path, help="CSV file to add lines to")
     args = parser.parse_args()
     if bool(args.tables) == bool(args.data):
@@ -272,8 +292,11 @@ def main():
         sources = [name for name in sources if is_regression(name) == (args.kind == "numbers")]
     jobs = [(source, seed, args) for source in sources for seed in range(args.seeds)]
     with ProcessPoolExecutor(args.processes) as pool:
-        rows = list_rows(list(pool.map(measure_source, jobs)), args)
+        found = list(pool.map(measure_source, jobs))
+    rows = list_rows(found, args)
     print(format_table(COLUMNS, rows))
+    if args.each:
+        print_each(sources, found, args)
     if args.output:
         is_new = not args.output.exists()
         with args.output.open("a", newline="") as file:

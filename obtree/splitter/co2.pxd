@@ -83,12 +83,9 @@ cdef class ColumnSeparation:
 
 
 cdef class ColumnScales:
-    # Of the whole data, computed once per fit. All but weight_unit for classes only.
-    cdef double* span                 # (n_features)
-    cdef double* deviation            # (n_features) 1 for constant features
-    cdef bint differ                  # whether features are in different units
+    # Of the whole data, computed once per fit.
+    cdef bint differ                  # classes: whether features are in different units
     cdef double weight_unit           # what one row weighs
-    cdef Workspace memory
 
 
 cdef ColumnScales measure_column_scales(const FitView* fit)
@@ -136,9 +133,6 @@ cdef class StumpNode:
     cdef bint _is_mostly_zero
     cdef ColumnSeparation _separation  # where columns may be weighed, else None
     cdef ColumnScales _scales
-    # Classes only.
-    cdef const double* _column_scale  # (n_features) spans, or deviations of a tree by itself
-    cdef bint _is_rescaled            # whether the node's columns are
 
     cdef int bind(self, const DataView* view, const TargetView* targets, ColumnScales scales,
                   Workspace workspace, idx_t batch_size, const CO2Policy* policy,
@@ -152,7 +146,6 @@ cdef class StumpNode:
                             RandState* rng) noexcept nogil
     cdef idx_t _sum_entries(self, const NodeTask* task, feature_t kept,
                             RandState* rng) noexcept nogil
-    cdef void _choose_units(self, RandState* rng) noexcept nogil
     cdef void _find_scales(self, double mean) noexcept nogil
     cdef void _draw_rows(self, RandState* rng) noexcept nogil
     cdef idx_t _draw_columns(self, idx_t n_complete, feature_t kept, RandState* rng) noexcept nogil
@@ -197,7 +190,7 @@ cdef class StumpDescent:
     # accepted last or, when `stop` is set, where it was.
     cdef void run(self, Stump* stump, StumpNode node, const DescentPlan* plan,
                   const volatile int* stop) noexcept nogil
-    cdef bint _evaluate(self, Stump* stump, StumpNode node) noexcept nogil
+    cdef void _evaluate(self, Stump* stump, StumpNode node) noexcept nogil
     cdef void _restore(self, Stump* stump) noexcept nogil
 
 

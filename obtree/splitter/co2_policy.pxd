@@ -15,6 +15,9 @@
 # many features, are then less of a matter of course than with pixels, spectra or strokes: they
 # are compared with axis splits on rows set aside, and in nodes that are not wide columns count as
 # much as they tell the classes apart. Elsewhere columns count as much as they vary.
+#
+# Which rules pay, and which are no longer here since they did not, is told in the benchmarks of the
+# documentation.
 
 from libc.math cimport sqrt
 
@@ -26,20 +29,18 @@ cdef enum:
 
 cdef struct CO2Policy:
     # ---- radius: the bound of |w|^2, for rows of mean squared length 1 ----
-    double nu                 # the same for all nodes; 0: by the kind of the node
+    double nu                 # the same for all nodes; 0: by their columns
     double max_nu
-    double min_nu             # of nodes that are not wide
+    double min_nu
     double free_columns       # up to so many columns it is max_nu
     # ---- scaling ----
     double least_spread       # added to a column's variance, in means of them
     double least_separation   # added to the fraction of its variance between the classes
     bint is_table             # of the data; see above
-    idx_t unit_nodes          # columns in different units: one node in so many brings them to one
+    bint units_differ         # of its features
     double min_binary_spread  # of the spread in columns of two values, that makes a node binary
     idx_t many_columns        # beyond, a node is wide
-    # The tree is no part of a forest: it looks at all features, and is to be as good as it can
-    # be by itself. Columns in different units are then always brought to one.
-    bint single_tree
+    bint single_tree          # no part of a forest: it looks at all features
     # ---- rate: length of a step in each weight, as a fraction of the root of the radius ----
     double rate
     double binary_rate        # binary nodes: times the rate; 1 where a rate is asked for
@@ -57,7 +58,6 @@ cdef struct CO2Policy:
     # ---- evaluations of the bound ----
     idx_t judged_rows         # most rows of a node that it is measured on
     idx_t eval_steps          # least steps between two of them
-    idx_t wide_eval_steps
     idx_t stretch_steps       # after which a step's length is judged, in nodes of one batch
     idx_t patience            # stretches that brought nothing until the step is halved
     idx_t max_halvings        # of the step, until it matters no more
@@ -107,10 +107,9 @@ cdef inline void init_policy(CO2Policy* policy) noexcept nogil:
     policy.free_columns = 16.0
     policy.least_spread = 0.01
     policy.least_separation = 0.02
-    policy.unit_nodes = 2
     policy.min_binary_spread = 0.5
     policy.many_columns = 128
-    policy.single_tree = policy.is_table = False
+    policy.single_tree = policy.is_table = policy.units_differ = False
     policy.rate = 0.0
     policy.binary_rate = 0.5
     policy.leaf_rate = 0.1
@@ -122,7 +121,6 @@ cdef inline void init_policy(CO2Policy* policy) noexcept nogil:
     policy.pseudo_count = 0.5
     policy.judged_rows = 2048
     policy.eval_steps = 80
-    policy.wide_eval_steps = 8
     policy.stretch_steps = 8
     policy.patience = 2
     policy.max_halvings = 4
@@ -156,7 +154,7 @@ cdef inline NodeKind find_kind(const CO2Policy* policy, bint is_class, idx_t n_c
     kind.binary = False
     kind.wide = is_class and n_columns > policy.many_columns
     kind.weighed = is_weighed(policy, n_features) and not kind.wide
-    kind.standardised = kind.weighed or not is_class
+    kind.standardised = not is_class or kind.weighed or policy.units_differ
     return kind
 
 
@@ -218,18 +216,18 @@ cdef inline double scale_column(const CO2Policy* policy, const NodeKind* kind, d
                                 double mean, double separation) noexcept nogil:
     """What multiplies a column, up to a number for all; `mean` is that of the variances.
 
-    Numbers: each column is divided by its own deviation. Classes: then it is multiplied by the
-    root of its separation of the classes, since Adam's steps are equally long in all weights,
+    Standardised columns are divided by their own deviation. Weighed ones are then multiplied by
+    the root of their separation of the classes, since Adam's steps are equally long in all weights,
     also in those of columns that say nothing. Where that is not known, columns that hardly
     vary, such as the rim of an image, are to count for less: they are multiplied by the root of
     their deviation; in wide nodes steps follow the gradient, which is already proportional to
     the deviation, and they are divided by that root.
     """
     cdef double root
-    if not kind.is_class:
-        return 1.0 / sqrt(variance)
     if kind.weighed:
         return sqrt((separation + policy.least_separation) / variance)
+    if kind.standardised:
+        return 1.0 / sqrt(variance)
     root = sqrt(sqrt(variance / mean + policy.least_spread))
     return 1.0 / root if kind.wide else root
 
@@ -240,14 +238,11 @@ cdef inline double find_nu(const CO2Policy* policy, const NodeKind* kind) noexce
     """Radius for the columns of a node.
 
     The more there are, the easier it is to separate rows, and the less a plane that does so
-    with a narrow margin is worth. In wide nodes, whose columns are scaled in another way, it
-    falls with the root of their number only.
+    with a narrow margin is worth.
     """
     cdef double column_ratio = kind.n_columns / policy.free_columns
     if not kind.is_class or column_ratio <= 1.0 or kind.binary:
         return policy.max_nu
-    if kind.wide:
-        return policy.max_nu / sqrt(column_ratio)
     return max(policy.min_nu, policy.max_nu / (column_ratio * sqrt(column_ratio)))
 
 
@@ -268,21 +263,15 @@ cdef inline void plan_descent(const CO2Policy* policy, const NodeKind* kind,
 
 # ---- evaluations ---------------------------------------------------------------------
 
-cdef inline idx_t count_eval_epochs(const CO2Policy* policy, const NodeKind* kind,
-                                    idx_t n_batches) noexcept nogil:
+cdef inline idx_t count_eval_epochs(const CO2Policy* policy, idx_t n_batches) noexcept nogil:
     """Epochs between two evaluations of the bound.
 
-    Among few columns they are rare: the lowest of many points is fitted so closely to the
-    rows of the node that trees become alike, and forests of them worse.
+    They are rare: the lowest of many points is fitted so closely to the rows of the node that
+    trees become alike, and forests of them worse.
     """
-    cdef idx_t steps = policy.wide_eval_steps if kind.wide else policy.eval_steps
-    return (steps + n_batches - 1) // n_batches
+    return (policy.eval_steps + n_batches - 1) // n_batches
 
 
-cdef inline idx_t count_stretch_epochs(const CO2Policy* policy, const NodeKind* kind,
-                                       idx_t n_batches) noexcept nogil:
-    """Epochs after which the step's length is judged: in wide nodes by the evaluation at their end,
-    in others by the bound that their batches had on the way."""
-    if kind.wide:
-        return count_eval_epochs(policy, kind, n_batches)
+cdef inline idx_t count_stretch_epochs(const CO2Policy* policy, idx_t n_batches) noexcept nogil:
+    """Epochs after which the step's length is judged, by the bound that batches had on the way."""
     return policy.stretch_steps if n_batches == 1 else 1

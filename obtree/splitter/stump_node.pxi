@@ -6,12 +6,6 @@
 # constant in the node, or that one of its rows lacks, are left out. Numbers to predict are
 # standardised in the node.
 #
-# The features of wide data of classes, whose columns are taken as they vary, may come in different
-# units, in grams and in miles (``data/scale.pyx`` judges). Nodes then take them in units of their
-# spans or as they are, at random: neither is right for all data, and forests of both are
-# better. A tree that stands by itself takes them in units of their deviations, so that it does not
-# matter in which ones they come.
-#
 # A node may be looked at through some of its columns, and some of its rows, drawn at random:
 # other ones in each tree, which makes the trees of a forest differ. Rows are shuffled once and
 # then taken in batches. Up to some megabytes are kept centred; the batches of larger nodes are
@@ -26,7 +20,7 @@ from libc.string cimport memcpy, memset
 
 from obtree.core.dispatch cimport kernels
 from obtree.core.memory cimport Workspace
-from obtree.core.random cimport RandState, bounded, draw_in_order, shuffle
+from obtree.core.random cimport RandState, draw_in_order, shuffle
 from obtree.core.types cimport X_t, feature_t, idx_t, row_t
 from obtree.data.dataset cimport DataView
 from obtree.data.fit cimport FitView
@@ -49,26 +43,23 @@ cdef enum:
 
 
 cdef class ColumnScales:
-    """Scales of the features; see the file's head."""
+    """What a fit says about its columns and weights."""
 
 
 cdef ColumnScales measure_column_scales(const FitView* fit):
-    """Measure the columns of a fit, for nodes of classes to choose their units."""
+    """Find out whether the features of a fit are in different units, and what a row weighs."""
     cdef ColumnScales scales = ColumnScales()
     cdef Workspace scratch = Workspace()
-    cdef idx_t j, n_features = fit.data.n_features
+    cdef idx_t n_features = fit.data.n_features
+    cdef double* span
     cdef double* variance
     scales.weight_unit = compute_weight_unit(fit.weight, fit.data.n_samples)
-    if fit.targets.kind != CLASS_TARGETS:
-        return scales
-    scales.memory = Workspace()
-    scales.span = <double*>scales.memory.take(n_features, sizeof(double))
-    scales.deviation = variance = <double*>scales.memory.take(n_features, sizeof(double))
-    measure_spans(fit, scales.span, scratch)
-    measure_variances(fit, variance, scratch)
-    scales.differ = units_differ(scales.span, variance, n_features)
-    for j in range(n_features):
-        scales.deviation[j] = sqrt(variance[j]) if variance[j] > 0.0 else 1.0
+    if fit.targets.kind == CLASS_TARGETS:
+        span = <double*>scratch.take(n_features, sizeof(double))
+        variance = <double*>scratch.take(n_features, sizeof(double))
+        measure_spans(fit, span, scratch)
+        measure_variances(fit, variance, scratch)
+        scales.differ = units_differ(span, variance, n_features)
     return scales
 
 
@@ -128,8 +119,6 @@ cdef class StumpNode:
             self._separation = ColumnSeparation()
             self._separation.bind(view, targets, scales.weight_unit, workspace)
         self._scales = scales
-        self._column_scale = scales.deviation if policy.single_tree else scales.span
-        self._is_rescaled = False
         return 0
 
     cdef void _draw_rows(self, RandState* rng) noexcept nogil:
@@ -189,9 +178,6 @@ cdef class StumpNode:
         if self.columns.n == 0:
             return False
         self.kind = find_kind(self._policy, self.is_class, self.columns.n, self.view.n_features)
-        self._is_rescaled = False
-        if not self.kind.standardised:
-            self._choose_units(rng)
         for k in range(self.columns.n):
             spread += self._sums[k]
             if self.view.columns[self.columns.feature[k]].n_values <= 2:
@@ -251,18 +237,6 @@ cdef class StumpNode:
             self._squares[k] = here.square + rest * here.origin * here.origin
         return n_complete
 
-    cdef void _choose_units(self, RandState* rng) noexcept nogil:
-        """Bring the columns' variances to one unit, or leave them as they are."""
-        cdef double scale
-        cdef idx_t k
-        cdef idx_t n_nodes = self._policy.unit_nodes
-        self._is_rescaled = self._scales.differ and (self._policy.single_tree
-                                                     or bounded(rng, n_nodes) == n_nodes - 1)
-        if self._is_rescaled:
-            for k in range(self.columns.n):
-                scale = self._column_scale[self.columns.feature[k]]
-                self._sums[k] /= scale * scale
-
     cdef void _find_scales(self, double mean) noexcept nogil:
         """What multiplies each column; `mean` is that of the columns' variances."""
         cdef double length = 0.0
@@ -273,8 +247,6 @@ cdef class StumpNode:
                                      self._separation.value[k] if self.kind.weighed else 0.0)
             length += self._sums[k] * factor[k] * factor[k]
         for k in range(self.columns.n):
-            if self._is_rescaled:
-                factor[k] /= self._column_scale[self.columns.feature[k]]
             self.columns.scale[k] = <float>(factor[k] / sqrt(length))
 
     cdef void load(self, RandState* rng, idx_t batch_size) noexcept nogil:

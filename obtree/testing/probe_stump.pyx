@@ -13,7 +13,7 @@ from obtree.data.fit cimport FitView, lend_fit
 from obtree.data.targets cimport Targets
 from obtree.splitter cimport stump as stumps
 from obtree.splitter.base cimport NodeTask
-from obtree.splitter.co2 cimport StumpDescent, StumpNode, measure_column_scales
+from obtree.splitter.co2 cimport ColumnScales, StumpDescent, StumpNode, measure_column_scales
 from obtree.splitter.co2_policy cimport CO2Policy, DescentPlan, find_nu as find_radius, init_policy
 from obtree.splitter.stump cimport Batch, Stump, StumpLoss
 
@@ -229,10 +229,11 @@ def descend(Dataset dataset, bound, weight, *, idx_t column, double threshold,
     cdef Batch batch
     cdef volatile int stop = 0
     cdef FitView fit = lend_fit(&dataset.view, &targets.view, NULL, &stop, 1)
+    cdef ColumnScales scales = measure_column_scales(&fit)
     cdef idx_t p, k
     seed_state(&rng, seed, 0)
-    node.bind(&dataset.view, &targets.view, measure_column_scales(&fit), workspace, max_batch,
-              &policy, NULL)
+    policy.units_differ = scales.differ
+    node.bind(&dataset.view, &targets.view, scales, workspace, max_batch, &policy, NULL)
     stumps.take_stump(&stump, workspace, node.max_stride, node.max_slots, max_batch)
     descent.bind(&policy, workspace, node.max_stride, node.max_slots)
     descent.trace = &trace[0]
