@@ -105,13 +105,6 @@ CLASSIFICATION = (
     Setting("co2", "co2", min_features=16, cost=0.01),
     # Where classes overlap, small leaves repeat chance.
     Setting("axis, larger leaves", "axis", {"min_samples_leaf": 5}, replace=True),
-    Setting(
-        "axis, all features, larger leaves",
-        "axis",
-        {"max_features": None, "min_samples_leaf": 5},
-        replace=True,
-    ),
-    Setting("random_oblique, larger leaves", "random_oblique", {"min_samples_leaf": 5}),
     Setting("discriminant, larger leaves", "discriminant", {"min_samples_leaf": 5}, cost=0.003),
     Setting("axis, large leaves", "axis", {"min_samples_leaf": 15}, replace=True),
     Setting("discriminant, large leaves", "discriminant", {"min_samples_leaf": 15}, cost=0.003),

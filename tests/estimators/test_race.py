@@ -181,7 +181,6 @@ def test_settings_vary_only_what_is_at_its_default():
         "discriminant, entropy",
         "random_oblique",
         "axis, larger leaves",
-        "random_oblique, larger leaves",
         "discriminant, larger leaves",
         "axis, large leaves",
         "discriminant, large leaves",
