@@ -54,8 +54,7 @@ RULES = {
 cdef enum:
     FEW_FEATURES = 100                # up to so many, "auto" searches all coefficients
     MAX_ROWS = 1 << 30                # of a search: more do not fit a word
-    REGRESSION_ROWS = 1000            # of an "auto" search
-    FEWEST_ROWS = 400                 # ... of classes
+    FEWEST_ROWS = 400                 # of an "auto" search
     CLASS_ROWS = 20                   # ... for each class, when that is more
 
 
@@ -72,7 +71,7 @@ cdef idx_t count_columns(idx_t n_features) noexcept nogil:
 cdef idx_t count_search_rows(const TargetView* targets) noexcept:
     """The rows that "auto" lets a search see."""
     if targets.kind != CLASS_TARGETS:
-        return REGRESSION_ROWS
+        return FEWEST_ROWS
     return max(<idx_t>FEWEST_ROWS, CLASS_ROWS * targets.max_n_classes)
 
 
@@ -94,9 +93,9 @@ cdef class OC1Splitter(Splitter):
     axis_bias : float, default=1.0
         A plane must gain at least so many times what the axis split gains.
     max_search_rows : int, "auto" or None, default="auto"
-        Rows the search looks at; a larger node is sampled. None for all; "auto" for 1000 in
-        regression, and for ``max(400, 20 * n_classes)`` in classification: smaller samples
-        make the trees of a forest more different from each other.
+        Rows the search looks at; a larger node is sampled. None for all; "auto" for 400 or, in
+        classification, ``max(400, 20 * n_classes)``: smaller samples make the trees of a forest
+        more different from each other.
     max_coefficients : int, "auto" or None, default="auto"
         Coefficients the search may move, drawn at random for each node, beside that of the
         axis split. None for all; "auto" for all of up to 100 features, else for

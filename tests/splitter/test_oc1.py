@@ -298,6 +298,6 @@ def test_auto_samples_by_the_number_of_classes():
         assert find_differences(*trees) == []
     trees = [
         grow_rows(X, y, "squared_error", splitter=OC1Splitter(max_search_rows=size), **options)[0]
-        for size in ("auto", 1000)
+        for size in ("auto", 400)
     ]
     assert find_differences(*trees) == []
