@@ -39,6 +39,8 @@ def list_estimators():
         yield ObliqueTreeRegressor(splitter=splitter)
         yield ObliqueForestClassifier(5, splitter=splitter)
         yield ObliqueForestRegressor(5, splitter=splitter)
+    yield ObliqueTreeClassifier(splitter="auto")
+    yield ObliqueTreeRegressor(splitter="auto")
     yield ObliqueForestClassifier(3, n_jobs=2)
     yield ObliqueForestRegressor(3, n_jobs=2)
     yield ObliqueForestClassifier(3, splitter="axis", bootstrap=False, n_jobs=2)
