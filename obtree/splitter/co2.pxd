@@ -190,7 +190,7 @@ cdef class StumpDescent:
     # accepted last or, when `stop` is set, where it was.
     cdef void run(self, Stump* stump, StumpNode node, const DescentPlan* plan,
                   const volatile int* stop) noexcept nogil
-    cdef void _evaluate(self, Stump* stump, StumpNode node) noexcept nogil
+    cdef bint _evaluate(self, Stump* stump, StumpNode node) noexcept nogil
     cdef void _restore(self, Stump* stump) noexcept nogil
 
 

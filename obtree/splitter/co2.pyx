@@ -76,7 +76,8 @@ cdef class CO2Splitter(Splitter):
         Bound of the squared length of the weights, for rows of mean squared length 1. The
         larger, the closer the bound is to the loss and the harder it is to descend. "auto"
         is 100; in classification, where a plane has more than 16 columns, and most of the
-        spread is not in columns of two values, it falls with their number to 20.
+        spread is not in columns of two values, it falls with their number to 20, and beyond 128
+        columns, which are scaled in another way, with its square root from 35.
     learning_rate : float, default=None
         Length of a step in each weight, as a fraction of the square root of `nu`. The preset's
         is halved where most of the node's spread is in columns of two values.

@@ -29,9 +29,9 @@ cdef enum:
 
 cdef struct CO2Policy:
     # ---- radius: the bound of |w|^2, for rows of mean squared length 1 ----
-    double nu                 # the same for all nodes; 0: by their columns
+    double nu                 # the same for all nodes; 0: by the kind of the node
     double max_nu
-    double min_nu
+    double min_nu             # of nodes that are not wide
     double free_columns       # up to so many columns it is max_nu
     # ---- scaling ----
     double least_spread       # added to a column's variance, in means of them
@@ -58,6 +58,7 @@ cdef struct CO2Policy:
     # ---- evaluations of the bound ----
     idx_t judged_rows         # most rows of a node that it is measured on
     idx_t eval_steps          # least steps between two of them
+    idx_t wide_eval_steps
     idx_t stretch_steps       # after which a step's length is judged, in nodes of one batch
     idx_t patience            # stretches that brought nothing until the step is halved
     idx_t max_halvings        # of the step, until it matters no more
@@ -121,6 +122,7 @@ cdef inline void init_policy(CO2Policy* policy) noexcept nogil:
     policy.pseudo_count = 0.5
     policy.judged_rows = 2048
     policy.eval_steps = 80
+    policy.wide_eval_steps = 8
     policy.stretch_steps = 8
     policy.patience = 2
     policy.max_halvings = 4
@@ -238,11 +240,14 @@ cdef inline double find_nu(const CO2Policy* policy, const NodeKind* kind) noexce
     """Radius for the columns of a node.
 
     The more there are, the easier it is to separate rows, and the less a plane that does so
-    with a narrow margin is worth.
+    with a narrow margin is worth. In wide nodes, whose columns are scaled in another way, it
+    falls with the root of their number only.
     """
     cdef double column_ratio = kind.n_columns / policy.free_columns
     if not kind.is_class or column_ratio <= 1.0 or kind.binary:
         return policy.max_nu
+    if kind.wide:
+        return policy.max_nu / sqrt(column_ratio)
     return max(policy.min_nu, policy.max_nu / (column_ratio * sqrt(column_ratio)))
 
 
@@ -263,15 +268,21 @@ cdef inline void plan_descent(const CO2Policy* policy, const NodeKind* kind,
 
 # ---- evaluations ---------------------------------------------------------------------
 
-cdef inline idx_t count_eval_epochs(const CO2Policy* policy, idx_t n_batches) noexcept nogil:
+cdef inline idx_t count_eval_epochs(const CO2Policy* policy, const NodeKind* kind,
+                                    idx_t n_batches) noexcept nogil:
     """Epochs between two evaluations of the bound.
 
-    They are rare: the lowest of many points is fitted so closely to the rows of the node that
-    trees become alike, and forests of them worse.
+    Among few columns they are rare: the lowest of many points is fitted so closely to the
+    rows of the node that trees become alike, and forests of them worse.
     """
-    return (policy.eval_steps + n_batches - 1) // n_batches
+    cdef idx_t steps = policy.wide_eval_steps if kind.wide else policy.eval_steps
+    return (steps + n_batches - 1) // n_batches
 
 
-cdef inline idx_t count_stretch_epochs(const CO2Policy* policy, idx_t n_batches) noexcept nogil:
-    """Epochs after which the step's length is judged, by the bound that batches had on the way."""
+cdef inline idx_t count_stretch_epochs(const CO2Policy* policy, const NodeKind* kind,
+                                       idx_t n_batches) noexcept nogil:
+    """Epochs after which the step's length is judged: in wide nodes by the evaluation at their end,
+    in others by the bound that their batches had on the way."""
+    if kind.wide:
+        return count_eval_epochs(policy, kind, n_batches)
     return policy.stretch_steps if n_batches == 1 else 1

@@ -55,7 +55,7 @@ cdef class StumpDescent:
         if plan.shorten:
             shorten_stump(stump, &batch, <float>self._policy.least_length)
 
-    cdef void _evaluate(self, Stump* stump, StumpNode node) noexcept nogil:
+    cdef bint _evaluate(self, Stump* stump, StumpNode node) noexcept nogil:
         """Accept the stump if its bound is lower than all before."""
         cdef idx_t n_slots = stump.first[stump.n_outputs]
         cdef StumpLoss sums
@@ -66,7 +66,7 @@ cdef class StumpDescent:
         judge_batch(stump, &batch, &sums)
         bound = sums.surrogate / sums.weight
         if not bound < self.bound:
-            return
+            return False
         self.bound = bound
         self.bias = stump.bias
         memcpy(self.w, stump.w, stump.stride * sizeof(float))
@@ -74,6 +74,7 @@ cdef class StumpDescent:
         if self.n_trace < self.max_trace:
             self.trace[self.n_trace] = bound
             self.n_trace += 1
+        return True
 
     cdef void _restore(self, Stump* stump) noexcept nogil:
         """Return to what was accepted last."""
@@ -86,10 +87,11 @@ cdef class StumpDescent:
         cdef idx_t n = node.n
         cdef idx_t n_batches = (n + plan.batch_size - 1) // plan.batch_size
         cdef idx_t n_epochs = max(plan.n_epochs, (plan.min_steps + n_batches - 1) // n_batches)
-        cdef idx_t eval_epochs = count_eval_epochs(self._policy, n_batches)
-        cdef idx_t stretch = count_stretch_epochs(self._policy, n_batches)
+        cdef idx_t eval_epochs = count_eval_epochs(self._policy, &node.kind, n_batches)
+        cdef idx_t stretch = count_stretch_epochs(self._policy, &node.kind, n_batches)
         cdef idx_t epoch, b, n_bad = 0, n_halved = 0
         cdef double rate = plan.rate, passed, lowest = INFINITY
+        cdef bint better = False
         cdef StumpLoss sums
         cdef Batch batch
         sums.weight = sums.surrogate = sums.loss = 0.0
@@ -103,13 +105,15 @@ cdef class StumpDescent:
                 node.take_batch(b * n // n_batches, (b + 1) * n // n_batches, &batch)
                 move_stump(stump, &batch, <float>rate, <float>self._policy.leaf_rate, &sums)
             if epoch % eval_epochs == 0 and epoch < n_epochs:
-                self._evaluate(stump, node)
+                better = self._evaluate(stump, node)
             if epoch % stretch != 0:
                 continue
-            passed = sums.surrogate / sums.weight
-            n_bad = 0 if passed < lowest else n_bad + 1
-            lowest = min(lowest, passed)
+            if not node.kind.wide:
+                passed = sums.surrogate / sums.weight
+                better = passed < lowest
+                lowest = min(lowest, passed)
             sums.weight = sums.surrogate = sums.loss = 0.0
+            n_bad = 0 if better else n_bad + 1
             if n_bad == self._policy.patience:
                 rate *= 0.5
                 n_bad = 0

@@ -208,7 +208,7 @@ def test_rows_of_numbers_are_standardised():
         (16, "many", "classes", 100.0),
         (36, "many", "classes", 100.0 / 1.5**3),
         (128, "many", "classes", 20.0),
-        (144, "many", "classes", 20.0),
+        (144, "many", "classes", 100.0 / 3.0),
         (36, "two", "classes", 100.0),
         (36, "many", "numbers", 100.0),
     ],
