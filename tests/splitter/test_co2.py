@@ -15,6 +15,7 @@ from obtree import (
 )
 from obtree.splitter import CO2Splitter
 from obtree.testing.growth import find_differences, grow_forest, grow_tree, hash_trees
+from obtree.testing.probe_rules import ChangedCO2Splitter
 
 UNITS = np.exp2([0, 7, -5, 3, -9, 1]).astype(np.float32)
 
@@ -280,3 +281,17 @@ def test_irrelevant_columns_count_for_little():
     tree = grow_tree(X, y, splitter=CO2Splitter(held_out=0), seeds=[0])
     weight = np.abs(tree.term_weight[: tree.term_ptr[1]])
     assert weight[2:].max() < 0.3 * weight[:2].min()
+
+
+def test_rules_can_be_changed_to_ask_whether_they_pay():
+    X, y = load_digits(return_X_y=True)
+    options = {"seeds": [1], "max_features": 8}
+    plain = grow_tree(X, y, splitter=CO2Splitter(), **options)
+    same = grow_tree(X, y, splitter=ChangedCO2Splitter(), **options)
+    other = grow_tree(
+        X, y, splitter=ChangedCO2Splitter(rules={"min_nu": 2, "max_nu": 2}), **options
+    )
+    np.testing.assert_array_equal(same.threshold, plain.threshold)
+    assert not np.array_equal(other.threshold, plain.threshold)
+    with pytest.raises(ValueError, match=r"unknown rule 'nothing'; expected one of .*'max_nu'"):
+        ChangedCO2Splitter(rules={"nothing": 1})
