@@ -22,7 +22,8 @@ cdef class Criterion:
     A criterion holds parameters only, and every worker thread works on a clone of it.
     """
 
-    #: What it measures: "classes", "real" targets, or "none", the rows of X themselves.
+    #: What it measures: "classes", "real" targets, "none", the rows of X themselves, or "partial",
+    #: those and the classes that some of them have.
     target_kind = None
 
     def __cinit__(self, *args, **kwargs):

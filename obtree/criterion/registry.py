@@ -23,7 +23,10 @@ _VALUES = {
     "poisson": Poisson,
 }
 
-_NAMED = {"classes": _CLASSES, "real": _VALUES, "none": {}}
+_ROWS = {}
+_PARTIAL = {}
+
+_NAMED = {"classes": _CLASSES, "real": _VALUES, "none": _ROWS, "partial": _PARTIAL}
 
 CLASSIFICATION = tuple(_CLASSES)
 REGRESSION = tuple(_VALUES)
@@ -36,7 +39,7 @@ def find_criterion(criterion, kind):
     ----------
     criterion : str or subclass of Criterion
         A class says by its ``target_kind`` which targets it takes.
-    kind : {"classes", "real", "none"}
+    kind : {"classes", "real", "none", "partial"}
         What the targets are.
 
     Returns
@@ -54,8 +57,8 @@ def find_criterion(criterion, kind):
         )
     if not known:
         raise ValueError(
-            f"criterion={show(criterion)} is not valid without targets; expected a subclass of "
-            "Criterion whose target_kind is 'none'"
+            f"criterion={show(criterion)} is not valid for targets of the kind {kind!r}; expected "
+            f"a subclass of Criterion whose target_kind is {kind!r}"
         )
     return known[check_param("criterion", criterion, *known)]
 

@@ -11,14 +11,15 @@ cdef enum TargetKind:
     NO_TARGETS                # y is absent
     CLASS_TARGETS
     REAL_TARGETS
+    PARTIAL_TARGETS           # classes, of which some rows have none
 
 
 cdef struct TargetView:
     TargetKind kind
     idx_t n_samples           # 0 where there are none
     idx_t n_outputs           # 0 where there are none
-    # Classes only, else NULL and 0.
-    const int32_t* codes      # (n_samples * n_outputs) from 0 to n_classes[output] - 1
+    # Classes only, all or some rows having one, else NULL and 0.
+    const int32_t* codes      # (n_samples * n_outputs) up to n_classes[output] - 1; -1: none
     const int64_t* n_classes  # (n_outputs)
     idx_t max_n_classes       # the largest of them
     # Real numbers only, else NULL.

@@ -1,7 +1,7 @@
 """Targets: y in the form that criteria, splitters and optimisers read.
 
-Classes are numbers below the number of classes, real targets are float64, and there may be no
-targets at all: what grows a tree then reads X alone.
+Classes are numbers below the number of classes, real targets are float64. Some rows may have no
+class, and there may be no targets at all: what grows a tree then reads X as well, or X alone.
 """
 
 import numpy as np
@@ -11,7 +11,7 @@ from libc.stdint cimport int32_t, int64_t
 from obtree.core.types cimport y_t
 
 #: What targets may be, in the order of `TargetKind`.
-KINDS = ("none", "classes", "real")
+KINDS = ("none", "classes", "real", "partial")
 
 
 cdef class Targets:
@@ -23,6 +23,8 @@ cdef class Targets:
         Class codes if `n_classes` is given, else real numbers. None: there are no targets.
     n_classes : sequence of int, optional
         Number of classes of each output.
+    partial : bool, default=False
+        Whether rows may lack a class, for which the code -1 stands.
 
     Attributes
     ----------
@@ -32,7 +34,7 @@ cdef class Targets:
         None unless the targets are classes.
     """
 
-    def __init__(self, y=None, n_classes=None):
+    def __init__(self, y=None, n_classes=None, partial=False):
         cdef const int32_t[:, ::1] codes
         cdef const int64_t[::1] counts
         cdef const y_t[:, ::1] values
@@ -46,6 +48,8 @@ cdef class Targets:
             if n_classes is not None:
                 raise ValueError(f"n_classes={n_classes} without y; expected class codes")
             return
+        if partial and n_classes is None:
+            raise ValueError("partial=True without n_classes; expected class codes")
         self.y = np.ascontiguousarray(y, dtype=np.float64 if n_classes is None else np.int32)
         if self.y.ndim != 2 or self.y.size == 0:
             raise ValueError(
@@ -63,12 +67,13 @@ cdef class Targets:
                 f"n_classes has shape {self.n_classes.shape}; expected one number for each of "
                 f"{self.view.n_outputs} outputs"
             )
-        if self.y.min() < 0 or (self.y.max(axis=0) >= self.n_classes).any():
+        least = -1 if partial else 0
+        if self.y.min() < least or (self.y.max(axis=0) >= self.n_classes).any():
             raise ValueError(
-                f"y has codes from {self.y.min()} to {self.y.max()}; expected 0 to below "
+                f"y has codes from {self.y.min()} to {self.y.max()}; expected {least} to below "
                 f"n_classes={self.n_classes.tolist()}"
             )
-        self.view.kind = CLASS_TARGETS
+        self.view.kind = PARTIAL_TARGETS if partial else CLASS_TARGETS
         codes = self.y
         counts = self.n_classes
         self.view.codes = &codes[0, 0]
@@ -77,5 +82,5 @@ cdef class Targets:
 
     @property
     def kind(self):
-        """What they are: "none", "classes" or "real"."""
+        """What they are: one of `KINDS`."""
         return KINDS[<int>self.view.kind]

@@ -109,6 +109,16 @@ class BaseModel(MultiOutputMixin, BaseEstimator):
             params[name] = resolve_splitter(given, name)
         return super().set_params(**params)
 
+    def _describe_extras(self):
+        """Return what a model file holds beside trees: a dict for JSON, and arrays by name."""
+        return {}, {}
+
+    def _restore_extras(self, header, arrays):
+        """Take what `_describe_extras` gave from a file, trusting none of it."""
+        if header or arrays:
+            found = next(iter([*header, *arrays]))
+            raise ValueError(f"it holds {found!r}, which no such model has")
+
     def _count_threads(self):
         """Check ``n_jobs``, where there is one, and return how many threads it stands for."""
         return count_threads(self.n_jobs) if hasattr(self, "n_jobs") else 1

@@ -56,7 +56,10 @@ HEADER_FIELDS = {
     "class_kinds",
     "members",
     "chain_lengths",
+    "extras",
 }
+#: What arrays are called that an estimator keeps beside its trees.
+EXTRA = "extra."
 CLASS_KINDS = ("plain", "object")
 
 ESTIMATORS = {
@@ -138,6 +141,10 @@ def save_model(path, estimator):
     arrays["seeds"] = np.array(seeds, dtype=np.uint32)
     to_state = form_to_state if isinstance(estimator, BaseDisjunctive) else tree_to_state
     arrays.update(pack_states([to_state(tree) for tree in trees]))
+    extras, more = estimator._describe_extras()
+    if extras:
+        header["extras"] = extras
+    arrays.update({EXTRA + key: array for key, array in more.items()})
     write_archive(path, header, arrays)
 
 
@@ -220,6 +227,9 @@ def _build_estimator(header, arrays, max_bytes, allow_plugins):
     seeds, member = arrays.pop("seeds"), arrays.pop("member", None)
     chain_weights = arrays.pop("chain_weights", None)
     classes = _decode_classes(header["class_kinds"], arrays)
+    extras = header.get("extras", {}), _pop_extras(arrays)
+    if not isinstance(extras[0], dict):
+        raise ValueError(f"its extras are {show(extras[0])}, expected a JSON object")
     soft = isinstance(estimator, BaseDisjunctive)
     from_state, check = (form_from_state, _check_form) if soft else (tree_from_state, _check_tree)
     trees = [from_state(state) for state in unpack_states(arrays, max_bytes)]
@@ -233,6 +243,7 @@ def _build_estimator(header, arrays, max_bytes, allow_plugins):
         if len(trees) != 1:
             raise ValueError(f"{name} with {len(trees)} trees, expected one")
         estimator._store_tree(trees[0], classes, max_features)
+        estimator._restore_extras(*extras)
         return estimator
     check_param("combine", estimator.combine, *estimator._combine_rules)
     if not is_race(getattr(estimator, "splitter", None)):
@@ -256,7 +267,14 @@ def _build_estimator(header, arrays, max_bytes, allow_plugins):
     )
     # A warm start continues with trees of fresh seeds.
     estimator._entropy = int(np.random.SeedSequence(seeds).generate_state(1)[0])
+    estimator._restore_extras(*extras)
     return estimator
+
+
+def _pop_extras(arrays):
+    """Take the arrays that are not of trees out of those of a file."""
+    names = [name for name in arrays if name.startswith(EXTRA)]
+    return {name.removeprefix(EXTRA): arrays.pop(name) for name in names}
 
 
 def _list_member_kinds(estimator):

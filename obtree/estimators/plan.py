@@ -71,7 +71,7 @@ class GrowthPlan:
         """
         if self.rows is None:
             return self
-        target = dataclasses.replace(self.target, y=self.target.y[self.rows])
+        target = self.target.take(self.rows)
         return dataclasses.replace(self, X=self.X[self.rows], target=target, rows=None)
 
     def measure_spread(self):
@@ -139,7 +139,7 @@ class GrowthPlan:
         # A row of zero weight is an absent row, in bootstraps as well.
         taken = self.take_rows()
         X, y = taken.X, taken.target.y
-        targets = Targets(y, self.target.n_classes)
+        targets = Targets(y, self.target.n_classes, self.target.partial)
         dataset = self.dataset
         if dataset is None:
             keep_rows = getattr(self.splitter, "needs_rows", False)

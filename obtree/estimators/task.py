@@ -7,7 +7,7 @@ regression values with shape (n_samples, n_outputs, n_classes or 1), and
 numbers before, and numbers into predictions after.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
@@ -23,23 +23,39 @@ from obtree.estimators.params import expand_class_weight
 
 @dataclass(frozen=True, eq=False)
 class Target:
-    """Targets of all rows as numbers.
+    """Targets of all rows as numbers, or that there are none.
 
     Attributes
     ----------
-    y : ndarray of shape (n_samples, n_outputs)
-        int32 class codes or float64 values.
+    y : ndarray of shape (n_samples, n_outputs) or None
+        int32 class codes or float64 values; None where only X is known.
     classes : list of ndarray or None
         Labels behind the codes, per output; None for regression.
+    partial : bool
+        Whether rows may lack a class; their code is -1.
     """
 
-    y: np.ndarray
+    y: np.ndarray | None = None
     classes: list | None = None
+    partial: bool = False
 
     @property
     def n_outputs(self):
         """Number of columns of y."""
-        return self.y.shape[1]
+        return 0 if self.y is None else self.y.shape[1]
+
+    def take(self, rows):
+        """Return the targets of some rows.
+
+        Parameters
+        ----------
+        rows : ndarray of intp
+
+        Returns
+        -------
+        target : Target
+        """
+        return self if self.y is None else replace(self, y=self.y[rows])
 
     @property
     def n_classes(self):
@@ -209,3 +225,27 @@ class RegressionTask(RegressorMixin):
     def _score_default(y_true, y_pred):
         """Coefficient of determination, averaged over outputs."""
         return float(r2_score(y_true, y_pred))
+
+
+class UnsupervisedTask:
+    """Rows in, and nothing that is to be predicted."""
+
+    _target_kind = "none"
+
+    def _encode_target(self, y, n_samples):
+        """Return that there are no targets; scikit-learn's pipelines pass y to every step."""
+        return Target()
+
+    def _expand_class_weight(self, target, sample_weight):
+        """There are no classes to weigh."""
+        return None
+
+    def _check_grown_target(self, target, rows):
+        """There is nothing to check."""
+
+    def _store_outputs(self, n_outputs, classes):
+        """There is no y to describe."""
+
+    def _list_classes(self):
+        """There are no class labels."""
+        return None

@@ -17,8 +17,9 @@ cdef class LeafProblem:
     cdef readonly idx_t n_features
     cdef readonly idx_t n_outputs
     cdef readonly object n_classes    # int64 (n_outputs); None in regression
+    # Both are NULL where there are no targets; n_outputs is 1 then.
     cdef const double* target         # (n_rows * n_outputs) numbers; NULL in classification
-    cdef const int32_t* codes         # (n_rows * n_outputs) classes; NULL in regression
+    cdef const int32_t* codes         # (n_rows * n_outputs) classes, -1: none; NULL in regression
     cdef const w_t* sample_weight     # (n_rows) given by the user; NULL: every row weighs 1
     cdef readonly double weight_unit  # what one row weighs in the trees; here it weighs 1
     cdef readonly object X            # float32 in C order, or CSR

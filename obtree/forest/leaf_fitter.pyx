@@ -35,8 +35,8 @@ cdef class LeafProblem:
     Parameters
     ----------
     X : ndarray or sparse matrix of shape (n_rows, n_features)
-    y : ndarray of shape (n_rows, n_outputs)
-        float64 values, or int32 class codes.
+    y : ndarray of shape (n_rows, n_outputs) or None
+        float64 values, or int32 class codes; None where the leaves are to describe X.
     n_classes : int64 ndarray of shape (n_outputs,) or None
     sample_weight : float64 ndarray of shape (n_rows,) or None
         In units of one row.
@@ -51,15 +51,17 @@ cdef class LeafProblem:
         self.X = X.tocsr() if issparse(X) else np.ascontiguousarray(X, dtype=np.float32)
         self.n_rows, self.n_features = X.shape
         self.rows = open_rows(self.X, self.n_features)
-        y = np.ascontiguousarray(y)
-        self.n_outputs = y.shape[1]
         self.n_classes = n_classes
-        if n_classes is None:
-            target = y
-            self.target = &target[0, 0]
-        else:
-            codes = y
-            self.codes = &codes[0, 0]
+        self.n_outputs = 1
+        if y is not None:
+            y = np.ascontiguousarray(y)
+            self.n_outputs = y.shape[1]
+            if n_classes is None:
+                target = y
+                self.target = &target[0, 0]
+            else:
+                codes = y
+                self.codes = &codes[0, 0]
         if sample_weight is not None:
             weight = sample_weight
             self.sample_weight = &weight[0]
@@ -254,8 +256,8 @@ def fit_leaf_models(trees, X, y, n_classes=None, *, fitter, seeds, sample_weight
     trees : list of Tree
     X : ndarray or sparse matrix of shape (n_samples, n_features)
         What the trees were grown on.
-    y : ndarray of shape (n_samples, n_outputs)
-        float64 values, or int32 class codes.
+    y : ndarray of shape (n_samples, n_outputs) or None
+        float64 values, or int32 class codes; None where the leaves are to describe X.
     n_classes : int64 ndarray of shape (n_outputs,), optional
         None for regression.
     fitter : LeafFitter

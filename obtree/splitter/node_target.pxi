@@ -12,7 +12,7 @@ from libc.string cimport memset
 from obtree.core.memory cimport Workspace
 from obtree.core.random cimport RandState, next_word, normal, uniform
 from obtree.core.types cimport idx_t, y_t
-from obtree.data.targets cimport CLASS_TARGETS, NO_TARGETS, TargetView
+from obtree.data.targets cimport CLASS_TARGETS, REAL_TARGETS, TargetView
 from obtree.splitter.base cimport NodeTask
 
 
@@ -28,8 +28,10 @@ cdef class NodeTarget:
 
     cdef int bind(self, const TargetView* targets, Workspace workspace, idx_t max_rows) except -1:
         """Once per worker, GIL held, may raise."""
-        if targets.kind == NO_TARGETS:
-            raise ValueError("directions are fitted to y by this splitter; expected targets")
+        if targets.kind not in (CLASS_TARGETS, REAL_TARGETS):
+            raise ValueError(
+                "directions are fitted to y by this splitter; expected targets of every row"
+            )
         self.targets = targets
         self.n_outputs = targets.n_outputs
         self.n_groups = max(<idx_t>2, targets.max_n_classes)

@@ -22,7 +22,7 @@ from obtree.data.dataset cimport DataView
 from obtree.data.missing cimport goes_to_left
 from obtree.data.project cimport project_rows
 from obtree.data.read cimport read_rows
-from obtree.data.targets cimport CLASS_TARGETS, REAL_TARGETS, TargetView
+from obtree.data.targets cimport REAL_TARGETS, TargetView
 from obtree.splitter.base cimport NodeTask, SplitResult, SplitSettings, Splitter, TreeTask
 
 from obtree.core.names import show
@@ -80,7 +80,8 @@ cdef class PythonSplitter(Splitter):
         X : ndarray of shape (n, n_features)
             The node's rows, a copy; NaN where a value is missing. Sparse input is made dense.
         y : ndarray of shape (n,), or (n, n_outputs) for several outputs
-            Numbers of the classes, or the targets of a regression; None where there are none.
+            Numbers of the classes, -1 where a row has none, or the targets of a regression;
+            None where there are no targets.
         sample_weight : ndarray of shape (n,)
             Weights of the rows, all positive; a row drawn twice by a bootstrap weighs 2.
         rng : numpy.random.Generator
@@ -103,7 +104,7 @@ cdef class PythonSplitter(Splitter):
         self.n_classes_ = None
         self.min_samples_leaf_ = 1
         self.y = None
-        if targets.kind == CLASS_TARGETS:
+        if targets.n_classes != NULL:
             self.y = np.asarray(<const int32_t[:n, :k]>targets.codes)
             self.n_classes_ = np.array(<const int64_t[:k]>targets.n_classes)
             if k == 1:

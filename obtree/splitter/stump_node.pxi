@@ -26,7 +26,7 @@ from obtree.data.dataset cimport DataView
 from obtree.data.fit cimport FitView
 from obtree.data.read cimport find_complete, read_rows
 from obtree.data.scale cimport compute_weight_unit, measure_spans, measure_variances, units_differ
-from obtree.data.targets cimport CLASS_TARGETS, NO_TARGETS, TargetView
+from obtree.data.targets cimport CLASS_TARGETS, REAL_TARGETS, TargetView
 from obtree.linear.columns cimport pad_width, standardise_columns, take_columns
 from obtree.splitter.base cimport NodeTask
 from obtree.splitter.co2_policy cimport (
@@ -70,8 +70,10 @@ cdef class StumpNode:
                   Workspace workspace, idx_t batch_size, const CO2Policy* policy,
                   const float* relevance) except -1:
         cdef idx_t n = min(view.n_samples, policy.max_rows), n_features = view.n_features
-        if targets.kind == NO_TARGETS:
-            raise ValueError("splitter 'co2' optimises predictions of y; expected targets")
+        if targets.kind not in (CLASS_TARGETS, REAL_TARGETS):
+            raise ValueError(
+                "splitter 'co2' optimises predictions of y; expected targets of every row"
+            )
         self.view = view
         self.is_class = targets.kind == CLASS_TARGETS
         self.n_outputs = targets.n_outputs

@@ -44,11 +44,11 @@ def bind_criterion(criterion, y=None, n_classes=None, X=None):
     if y is not None:
         y = np.asarray(y)
         y = y.reshape(len(y), -1)
-    if kind != "classes":
+    if kind not in ("classes", "partial"):
         n_classes = None
     elif n_classes is None:
         n_classes = y.max(axis=0) + 1
-    targets = Targets(y, n_classes)
+    targets = Targets(y, n_classes, kind == "partial")
     dataset = None if X is None else Dataset(X)
     return BoundCriterion(make_criterion(criterion, targets), targets, dataset)
 

@@ -34,12 +34,27 @@ class LeafArray:
         zero beyond the classes of an output.
     is_feature : bool, default=False
         Whether entries are numbers of features.
+    columns : callable, optional
+        Where an entry is a row of another width: ``columns(n_features, n_values)`` numbers,
+        finite ones.
     """
 
     dtype: type
     by: str
     wide: bool = False
     is_feature: bool = False
+    columns: object = None
+
+    @property
+    def is_row(self):
+        """Whether an entry is more than one number."""
+        return self.wide or self.columns is not None
+
+    def find_shape(self, n_entries, n_features, n_values):
+        """The shape of the array."""
+        if self.columns is not None:
+            return n_entries, self.columns(n_features, n_values)
+        return (n_entries, n_values) if self.wide else (n_entries,)
 
 
 cdef class LeafModel:
@@ -69,6 +84,13 @@ cdef class LeafModel:
         Models that read features, and mean the same then, give theirs back.
         """
         return {}
+
+    @staticmethod
+    def check_values(arrays, is_leaf):
+        """Raise ValueError for numbers that no such leaf can have, though shapes are right.
+
+        All are finite; `is_leaf` is True for nodes that are leaves, (n_nodes,).
+        """
 
     @staticmethod
     def describe(tree, node, feature_names, decimals, max_terms):
@@ -262,7 +284,7 @@ def check_leaf_shapes(kind, arrays, n_nodes, n_values, n_features):
             n_terms = len(arrays[name])
     lengths = {"node": n_nodes, "pointer": n_nodes + 1, "term": n_terms}
     for name, field in kind.fields.items():
-        shape = (lengths[field.by], n_values) if field.wide else (lengths[field.by],)
+        shape = field.find_shape(lengths[field.by], n_features, n_values)
         if arrays[name].shape != shape:
             raise ValueError(f"{name} has shape {arrays[name].shape}; expected {shape}")
     for name, field in kind.fields.items():
@@ -300,6 +322,7 @@ def check_leaf_values(kind, arrays, is_leaf, n_classes):
         if field.wide:
             check_classes(name, array.reshape(len(array), len(n_classes), n_classes.max()),
                           n_classes)
+    kind.check_values(arrays, is_leaf)
 
 
 def check_classes(name, by_output, n_classes):

@@ -96,7 +96,7 @@ def tree_from_state(state):
     for name, dtype in fields.items():
         check_type(name, state[name], dtype, 3 if name == "value" else 1)
     for name, field in kind.fields.items():
-        check_type(name, state[name], field.dtype, 2 if field.wide else 1)
+        check_type(name, state[name], field.dtype, 2 if field.is_row else 1)
         fields[name] = field.dtype
     _check_lengths(state)
     # A private copy in native order: what was checked is what is used.
