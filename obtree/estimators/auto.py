@@ -112,19 +112,26 @@ class BaseAutoForest(BaseObliqueForest):
 
     def _predict_values(self, X):
         """Return predictions of shape (n_samples, n_outputs, n_classes or 1)."""
-        chains = self._list_chains()
-        if not chains:
+        if not self._list_chains():
             return super()._predict_values(X)
         X, n_threads = self._read_features(X), self._count_threads()
         predictor = self._predictor.get(self._list_trees())
         values = predictor.predict(X, n_threads=n_threads, combine=self._choose_combine())
         values *= 1.0 - self.chain_weights_.sum()
-        for trees, weight, cache in zip(
-            chains, self.chain_weights_, self._chain_predictors, strict=True
-        ):
-            own = cache.get(trees).predict(X, n_threads=n_threads, combine=self._chain_combine)
+        for weight, own in self._predict_chains(X):
             values += weight * own
         return values
+
+    def _predict_chains(self, X):
+        """Generate the weight of each boosted chain and what it predicts for checked features."""
+        n_threads = self._count_threads()
+        for trees, weight, cache in zip(
+            self._list_chains(), self.chain_weights_, self._chain_predictors, strict=True
+        ):
+            yield (
+                weight,
+                cache.get(trees).predict(X, n_threads=n_threads, combine=self._chain_combine),
+            )
 
     @property
     def _chain_combine(self):

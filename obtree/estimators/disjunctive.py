@@ -3,6 +3,7 @@
 from obtree.core.params import FLAG, check_param
 from obtree.estimators.optimised import BaseOptimisedForest, BaseOptimisedTree
 from obtree.estimators.task import ClassificationTask
+from obtree.estimators.uncertainty import UncertaintyMixin, average_models
 from obtree.optim.disjunctive import DisjunctiveOptimiser
 from obtree.tree.normal_predict import COMBINE, NormalPredictor
 
@@ -175,7 +176,7 @@ class DisjunctiveTreeClassifier(BaseDisjunctive, BaseOptimisedTree):
         self.verbose = verbose
 
 
-class DisjunctiveForestClassifier(BaseDisjunctive, BaseOptimisedForest):
+class DisjunctiveForestClassifier(UncertaintyMixin, BaseDisjunctive, BaseOptimisedForest):
     """A forest of disjunctive normal trees, for classification.
 
     Every tree of a grown forest becomes a `DisjunctiveTreeClassifier`, optimised by itself on
@@ -278,6 +279,10 @@ class DisjunctiveForestClassifier(BaseDisjunctive, BaseOptimisedForest):
     _tree_class = DisjunctiveTreeClassifier
     _combine_rules = COMBINE
     _bootstrap_rules = (FLAG, "auto")
+
+    def _average_members(self, X):
+        """Return the mean of what the trees predict and the mean of its entropies."""
+        return average_models(NormalPredictor, self._list_trees(), X, self._count_threads())
 
     def __init__(
         self,

@@ -10,9 +10,10 @@ from obtree.estimators.auto import BaseAutoForest
 from obtree.estimators.params import expand_class_weight
 from obtree.estimators.task import ClassificationTask, RegressionTask
 from obtree.estimators.tree import ObliqueTreeClassifier, ObliqueTreeRegressor
+from obtree.estimators.uncertainty import UncertaintyMixin
 
 
-class ObliqueForestClassifier(ClassificationTask, BaseAutoForest):
+class ObliqueForestClassifier(UncertaintyMixin, ClassificationTask, BaseAutoForest):
     """Forest for classification with a choice of splitters.
 
     Parameters

@@ -3,10 +3,11 @@
 from obtree.estimators.nongreedy import NonGreedyTreeClassifier, NonGreedyTreeRegressor
 from obtree.estimators.optimised import BaseOptimisedForest
 from obtree.estimators.task import ClassificationTask, RegressionTask
+from obtree.estimators.uncertainty import UncertaintyMixin
 from obtree.optim.nongreedy import NonGreedyOptimiser
 
 
-class NonGreedyForestClassifier(ClassificationTask, BaseOptimisedForest):
+class NonGreedyForestClassifier(UncertaintyMixin, ClassificationTask, BaseOptimisedForest):
     """Forest for classification, each tree optimised as a whole.
 
     A tree is grown, and then all its planes are moved at once by stochastic gradient steps

@@ -9,6 +9,7 @@ from obtree.estimators.tao import (
     TAOTreeRegressor,
 )
 from obtree.estimators.task import ClassificationTask, RegressionTask
+from obtree.estimators.uncertainty import UncertaintyMixin
 from obtree.optim.tao import MAX_NEWTON_FEATURES
 from obtree.tree.predict import COMBINE
 
@@ -19,7 +20,7 @@ class BaseTAOForest(BaseTAO, BaseOptimisedForest):
     _auto_splitter = "random_oblique"
 
 
-class TAOForestClassifier(ClassificationTask, BaseTAOForest):
+class TAOForestClassifier(UncertaintyMixin, ClassificationTask, BaseTAOForest):
     """Forest for classification, optimised node by node with all others held fixed.
 
     Tree alternating optimisation (Carreira-Perpinan and Zharmagambetov, 2020) of every tree

@@ -7,6 +7,7 @@ a few, take a path of their own that keeps several trees in flight instead of se
 """
 
 import numpy as np
+from scipy.special import entr
 
 from libc.math cimport INFINITY, log2
 from libc.stdint cimport int32_t, int64_t, uint32_t
@@ -141,6 +142,29 @@ cdef class Predictor:
         del tables
         return classes
 
+    def average_entropy(self, X, n_threads=1):
+        """Mean over the trees of the entropy of what they predict, in nats.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_outputs)
+            For trees of classes; those of an output alone tell its entropy.
+        """
+        cdef PackedForest forest = self._forest
+        cdef Task task
+        cdef Rows rows = open_rows(X, forest.view.n_features)
+        self._prepare("average", &task)
+        task.pure_own = 0.0
+        task.entropies = True
+        # What leaves hold is known before any row comes: one number for each output.
+        entropies = np.zeros((len(forest.vectors), forest.n_outputs, forest.max_n_classes))
+        entropies[:, :, 0] = entr(forest.vectors.reshape(entropies.shape)).sum(axis=2)
+        task.vectors = <const double*>cnp.PyArray_DATA(<cnp.ndarray>entropies)
+        cdef cnp.ndarray out = np.zeros((rows.view.n_rows, forest.n_outputs, forest.max_n_classes))
+        task.out = <double*>cnp.PyArray_DATA(out)
+        self._run(rows, n_threads, &task)
+        return out[:, :, 0]
+
     def apply(self, X, n_threads=1):
         """Number of the leaf that each row reaches in each tree, int64 (n_rows, n_trees)."""
         cdef PackedForest forest = self._forest
@@ -179,6 +203,7 @@ cdef class Predictor:
         task.n_classes = forest.max_n_classes
         task.votes = NULL
         task.floor = 0.0
+        task.entropies = False
         task.spread = INFINITY
         task.slack = 0.0
         vectors = forest.vectors

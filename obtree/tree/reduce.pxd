@@ -28,6 +28,7 @@ cdef struct Task:
     idx_t n_outputs
     idx_t n_classes
     double floor                  # smallest probability, when logarithms are added; else 0
+    bint entropies                # whether entropies are added, each in its output's first place
     double* out                   # (n_rows, n_values) from first_row on, zeroed
     idx_t first_row
     # (n_rows, n_outputs) the class with the largest value, the first of equals; or NULL. Then
@@ -122,6 +123,10 @@ cdef inline void reduce_models(const PackedView* view, const Task* task, idx_t t
             elif task.floor > 0.0:
                 for k in range(n_values):
                     out[k] += log(max(values[k], task.floor))
+            elif task.entropies:
+                for k in range(n_values):
+                    if values[k] > 0.0:
+                        out[k - k % task.n_classes] -= values[k] * log(values[k])
             else:
                 for k in range(n_values):
                     out[k] += values[k]
