@@ -5,6 +5,7 @@ from obtree.core.params import check_param
 from obtree.criterion.absolute_error import AbsoluteError
 from obtree.criterion.base import Criterion
 from obtree.criterion.classes import Entropy, Gini, MaxMinority, SumMinority, SumOfVariances, Twoing
+from obtree.criterion.gaussian import GaussianGain
 from obtree.criterion.moments import FriedmanError, Poisson, SquaredError
 
 _CLASSES = {
@@ -23,7 +24,9 @@ _VALUES = {
     "poisson": Poisson,
 }
 
-_ROWS = {}
+_ROWS = {
+    "gaussian": GaussianGain,
+}
 _PARTIAL = {}
 
 _NAMED = {"classes": _CLASSES, "real": _VALUES, "none": _ROWS, "partial": _PARTIAL}
