@@ -11,9 +11,12 @@ from obtree.estimators.params import expand_class_weight
 from obtree.estimators.task import ClassificationTask, RegressionTask
 from obtree.estimators.tree import ObliqueTreeClassifier, ObliqueTreeRegressor
 from obtree.estimators.uncertainty import UncertaintyMixin
+from obtree.estimators.updating import UpdateForestMixin
 
 
-class ObliqueForestClassifier(UncertaintyMixin, ClassificationTask, BaseAutoForest):
+class ObliqueForestClassifier(
+    UpdateForestMixin, UncertaintyMixin, ClassificationTask, BaseAutoForest
+):
     """Forest for classification with a choice of splitters.
 
     Parameters
@@ -220,7 +223,7 @@ class ObliqueForestClassifier(UncertaintyMixin, ClassificationTask, BaseAutoFore
         return values[:, 0] if values.shape[1] == 1 else np.moveaxis(values, 1, 2)
 
 
-class ObliqueForestRegressor(RegressionTask, BaseAutoForest):
+class ObliqueForestRegressor(UpdateForestMixin, RegressionTask, BaseAutoForest):
     """Forest for regression with a choice of splitters.
 
     Parameters

@@ -13,6 +13,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.metrics import r2_score
 
+from obtree.core.names import show
 from obtree.data.validate_target import (
     check_poisson_target,
     validate_class_target,
@@ -65,7 +66,16 @@ class Target:
         return np.array([len(found) for found in self.classes], dtype=np.int64)
 
 
-class ClassificationTask(ClassifierMixin):
+class FittedTask:
+    """What both tasks ask of targets for an estimator that is fitted."""
+
+    def _check_outputs(self, n_outputs):
+        """Refuse targets of another number of outputs."""
+        if n_outputs != self.n_outputs_:
+            raise ValueError(f"y has {n_outputs} outputs; expected {self.n_outputs_}, as in fit")
+
+
+class ClassificationTask(FittedTask, ClassifierMixin):
     """Class labels in, class labels and probabilities out."""
 
     _target_kind = "classes"
@@ -73,6 +83,24 @@ class ClassificationTask(ClassifierMixin):
     def _encode_target(self, y, n_samples):
         """Return class codes and the labels they stand for."""
         return Target(*validate_class_target(y, n_samples))
+
+    def _encode_known(self, y, n_samples):
+        """Return codes of labels that the fitted estimator knows, and refuse others."""
+        found, labels = validate_class_target(y, n_samples)
+        self._check_outputs(len(labels))
+        classes = self._list_classes()
+        codes = np.empty_like(found)
+        for k, (seen, known) in enumerate(zip(labels, classes, strict=True)):
+            number = {label: code for code, label in enumerate(known.tolist())}
+            unknown = [label for label in seen.tolist() if label not in number]
+            if unknown:
+                output = f" of output {k}" if len(classes) > 1 else ""
+                raise ValueError(
+                    f"y{output} holds classes that fit has not seen: {show(unknown)}; expected "
+                    f"labels among {show(known.tolist())}"
+                )
+            codes[:, k] = np.array([number[label] for label in seen.tolist()])[found[:, k]]
+        return Target(codes, classes)
 
     def _expand_class_weight(self, target, sample_weight):
         """Return what ``class_weight`` makes of each row, or None."""
@@ -173,7 +201,7 @@ class ClassificationTask(ClassifierMixin):
         return float(np.mean(right if right.ndim == 1 else right.all(axis=1)))
 
 
-class RegressionTask(RegressorMixin):
+class RegressionTask(FittedTask, RegressorMixin):
     """Real numbers in, real numbers out."""
 
     _target_kind = "real"
@@ -181,6 +209,12 @@ class RegressionTask(RegressorMixin):
     def _encode_target(self, y, n_samples):
         """Return y as float64."""
         return Target(validate_real_target(y, n_samples))
+
+    def _encode_known(self, y, n_samples):
+        """Return y as float64, of as many outputs as the fitted estimator has."""
+        target = self._encode_target(y, n_samples)
+        self._check_outputs(target.n_outputs)
+        return target
 
     def _expand_class_weight(self, target, sample_weight):
         """Regression has no class weights."""

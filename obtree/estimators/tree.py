@@ -19,6 +19,7 @@ from obtree.estimators.base import (
 from obtree.estimators.choice import TREES, choose_plan
 from obtree.estimators.settings import AUTO, is_race, list_settings
 from obtree.estimators.task import ClassificationTask, RegressionTask
+from obtree.estimators.updating import UpdateTreeMixin
 from obtree.splitter.registry import resolve_splitter
 
 
@@ -168,7 +169,7 @@ class BaseObliqueTree(BaseTreeModel, BaseOblique):
         return Bunch(ccp_alphas=ccp_alphas, impurities=impurities)
 
 
-class ObliqueTreeClassifier(ClassificationTask, BaseObliqueTree):
+class ObliqueTreeClassifier(UpdateTreeMixin, ClassificationTask, BaseObliqueTree):
     """Decision tree for classification with a choice of splitters.
 
     Parameters
@@ -281,7 +282,7 @@ class ObliqueTreeClassifier(ClassificationTask, BaseObliqueTree):
         self.leaf_l2 = leaf_l2
 
 
-class ObliqueTreeRegressor(RegressionTask, BaseObliqueTree):
+class ObliqueTreeRegressor(UpdateTreeMixin, RegressionTask, BaseObliqueTree):
     """Decision tree for regression with a choice of splitters.
 
     Parameters
