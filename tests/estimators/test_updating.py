@@ -259,13 +259,23 @@ def test_bad_input(call, message):
         (ObliqueTreeRegressor(criterion="absolute_error"), NUMBERS, "'absolute_error'.*no sums"),
         (ObliqueTreeRegressor(leaf="linear", max_depth=2), NUMBERS, "linear leaves"),
         (ObliqueTreeRegressor(monotonic_cst=[1, 0, 0, 0]), NUMBERS, "monotonic_cst"),
-        (ObliqueForestRegressor(12), np.sin(4 * X[:, 0]), "sharpened targets"),
     ],
 )
 def test_what_cannot_be_updated(estimator, y, message):
     estimator.set_params(random_state=0).fit(X, y)
     with pytest.raises(ValueError, match=message):
         estimator.update_leaves(X, y)
+
+
+def test_sharpened_targets_cannot_go_on(tmp_path):
+    rows = np.random.default_rng(0).random((300, 2))
+    y = np.sin(6 * rows[:, 0]) * np.cos(6 * rows[:, 1])
+    forest = ObliqueForestRegressor(12, random_state=0).fit(rows, y)
+    assert any(name.endswith(", sharpened") for name in forest.race_["setting"])
+    save_model(tmp_path / "model", forest)
+    for model in (forest, load_model(tmp_path / "model")):
+        with pytest.raises(ValueError, match="sharpened targets"):
+            model.update_leaves(rows, y)
 
 
 def test_chains_and_refined_trees_cannot_be_updated():
