@@ -19,14 +19,15 @@ from obtree.estimators.base import (
 )
 from obtree.estimators.oob import predict_out_of_bag
 from obtree.estimators.params import VERBOSE, resolve_max_samples
+from obtree.estimators.proximity import ProximityMixin
 from obtree.estimators.relevance import measure_relevance
-from obtree.estimators.sampling import RowSample
+from obtree.estimators.sampling import Bags, RowSample
 from obtree.splitter.registry import resolve_splitter
 from obtree.splitter.rotation import RotationSplitter
 from obtree.tree.predict import COMBINE
 
 
-class BaseForestModel(BaseModel):
+class BaseForestModel(ProximityMixin, BaseModel):
     """What a fitted forest does, however its trees were made.
 
     A subclass names the class of its trees (``_tree_class``), the ways to combine them that
@@ -194,6 +195,7 @@ class BaseObliqueForest(BaseForestModel, BaseOblique):
             vars(self).pop("relevance_", None)
             if len(grown) < self.n_estimators:
                 fresh = self._grow_missing(plan, grown, entropy, stats)
+                self._bags = Bags(self._samples, plan.X.shape[0], plan.rows, plan.weight)
             else:
                 warnings.warn(
                     "Warm-start fitting without increasing n_estimators does not fit new trees.",

@@ -44,3 +44,57 @@ class RowSample:
         if self.n_draws == 0:
             return np.ones(n_rows, dtype=np.int32)
         return bootstrap_counts(seed, n_rows, self.n_draws, self.replace)
+
+
+@dataclass(frozen=True, eq=False)
+class Bags:
+    """Which training rows each tree of a forest grew on, and what they weigh.
+
+    Attributes
+    ----------
+    samples : list of RowSample
+        How the rows of each tree were drawn.
+    n_samples : int
+        Training rows, those of zero weight included.
+    rows : ndarray of intp or None
+        Rows with a positive weight; None when these are all rows.
+    weight : ndarray of float64 or None
+        Weights of `rows`; None when all are 1.
+    """
+
+    samples: list
+    n_samples: int
+    rows: np.ndarray | None
+    weight: np.ndarray | None
+
+    def count(self, t, seed):
+        """Return how often a tree drew each training row.
+
+        Parameters
+        ----------
+        t : int
+            Number of the tree.
+        seed : int
+            Its seed.
+
+        Returns
+        -------
+        counts : ndarray of int32, shape (n_samples,)
+        """
+        if self.rows is None:
+            return self.samples[t].count(seed, self.n_samples)
+        counts = np.zeros(self.n_samples, dtype=np.int32)
+        counts[self.rows] = self.samples[t].count(seed, len(self.rows))
+        return counts
+
+    def spread_weight(self):
+        """Return the weight of each training row.
+
+        Returns
+        -------
+        weight : ndarray of float64, shape (n_samples,)
+        """
+        weight = np.ones(self.n_samples)
+        if self.weight is not None:
+            weight[slice(None) if self.rows is None else self.rows] = self.weight
+        return weight

@@ -51,6 +51,7 @@ DIRECT = {
     "predict_proba with planes": lambda: PLANES.predict_proba(MANY),
     "apply": lambda: FOREST.apply(MANY),
     "decision_path": lambda: FOREST.decision_path(MANY),
+    "proximity": lambda: FOREST.proximity(MANY[:3000], X),
     "disjunctive predict_proba": lambda: FORMS.predict_proba(MANY),
 }
 
