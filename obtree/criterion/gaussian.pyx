@@ -8,15 +8,14 @@ cuts, spread evenly over its rows; where there are fewer, at all of them.
 """
 
 from libc.math cimport floor
-from libc.stdint cimport uint32_t, uint64_t
+from libc.stdint cimport uint64_t
 
 from obtree.core.memory cimport Workspace
 from obtree.core.sort cimport word_key, word_position
 from obtree.core.types cimport idx_t, row_t, w_t
 from obtree.criterion.base cimport Criterion, Cut, NodeStats, ScanLimits, is_allowed
 from obtree.criterion.gaussian_sums cimport (
-    GaussianSums, empty_left, load_sums, measure_cut, measure_node, move_left, set_floors,
-    take_gaussian_sums,
+    empty_left, load_sums, measure_cut, measure_node, move_left, set_floors, take_gaussian_sums,
 )
 from obtree.data.dataset cimport DataView
 from obtree.data.targets cimport TargetView
@@ -30,14 +29,9 @@ cdef class GaussianGain(Criterion):
 
     target_kind = "none"
 
-    cdef GaussianSums _sums
-    cdef double _impurity
-    cdef double _margin               # less than this between two cuts is rounding
-
     cdef int bind(self, const DataView* data, const TargetView* targets, Workspace workspace,
                   idx_t max_rows) except -1:
         Criterion.bind(self, data, targets, workspace, max_rows)
-        self.n_outputs = self.value_size = 1
         take_gaussian_sums(&self._sums, data.n_features, max_rows, workspace)
         return 0
 
@@ -50,29 +44,24 @@ cdef class GaussianGain(Criterion):
     cdef int load_node(self, const row_t* rows, idx_t n, const w_t* weight,
                        NodeStats* stats) except -1 nogil:
         load_sums(&self._sums, self.data, rows, n, weight)
-        self._impurity = max(measure_node(&self._sums), 0.0)
-        self._margin = 1e-12 * self._impurity
         stats.weight = self._sums.weight
-        stats.impurity = self._impurity
+        stats.impurity = max(measure_node(&self._sums), 0.0)
+        self._margin = 1e-12 * stats.impurity
         stats.level = 0.0              # there is nothing that could be monotonic
         return 0
 
     cdef void node_value(self, double* value) noexcept nogil:
         value[0] = 0.0                 # what leaves keep is fitted to them when the tree is grown
 
-    cdef inline void _judge(self, uint32_t low, uint32_t high, Cut* best) noexcept nogil:
-        """Improve `best` by the cut that the sums stand at."""
-        cdef double score = -measure_cut(&self._sums)
-        if score > best.score + self._margin:
-            best.score = score
-            best.low_key = low
-            best.high_key = high
+    cdef double rate_cut(self, const uint64_t* words, idx_t n_left) noexcept nogil:
+        return -measure_cut(&self._sums)
 
     cdef int scan(self, const uint64_t* words, idx_t n, const ScanLimits* limits,
                   Cut* best) except -1 nogil:
         cdef GaussianSums* sums = &self._sums
         cdef idx_t i, last = 0, n_cuts = 0
         cdef w_t left = 0.0, first = 0.0, step, wanted
+        cdef double score
         for i in range(1, n):
             left += sums.w[word_position(words[i - 1])]
             if (word_key(words[i - 1]) != word_key(words[i])
@@ -97,5 +86,9 @@ cdef class GaussianGain(Criterion):
                 continue
             if step > 0.0:
                 wanted = first + step * (1.0 + floor((sums.weight_left - first) / step))
-            self._judge(word_key(words[i - 1]), word_key(words[i]), best)
+            score = self.rate_cut(words, i)
+            if score > best.score + self._margin:
+                best.score = score
+                best.low_key = word_key(words[i - 1])
+                best.high_key = word_key(words[i])
         return 0

@@ -7,6 +7,7 @@ from obtree.criterion.base import Criterion
 from obtree.criterion.classes import Entropy, Gini, MaxMinority, SumMinority, SumOfVariances, Twoing
 from obtree.criterion.gaussian import GaussianGain
 from obtree.criterion.moments import FriedmanError, Poisson, SquaredError
+from obtree.criterion.semi_supervised import SemiSupervisedGain
 
 _CLASSES = {
     "gini": Gini,
@@ -27,7 +28,7 @@ _VALUES = {
 _ROWS = {
     "gaussian": GaussianGain,
 }
-_PARTIAL = {}
+_PARTIAL = {"semi_supervised": SemiSupervisedGain}
 
 _NAMED = {"classes": _CLASSES, "real": _VALUES, "none": _ROWS, "partial": _PARTIAL}
 
@@ -71,8 +72,9 @@ def make_criterion(criterion, targets):
 
     Parameters
     ----------
-    criterion : str or subclass of Criterion
-        One of `CLASSIFICATION` for classes, one of `REGRESSION` for real targets; or a class.
+    criterion : str, subclass of Criterion or Criterion
+        One of `CLASSIFICATION` for classes, one of `REGRESSION` for real targets; a class; or a
+        criterion with parameters, of which this is a copy.
     targets : Targets
         What it is going to be bound to.
 
@@ -80,4 +82,7 @@ def make_criterion(criterion, targets):
     -------
     Criterion
     """
+    if isinstance(criterion, Criterion):
+        find_criterion(type(criterion), targets.kind)
+        return criterion.clone()
     return find_criterion(criterion, targets.kind)()
