@@ -31,6 +31,7 @@ _leave_source_folder()
 from obtree.estimators import (  # noqa: E402
     DisjunctiveForestClassifier,
     DisjunctiveTreeClassifier,
+    FernClassifier,
     NonGreedyForestClassifier,
     NonGreedyForestRegressor,
     NonGreedyTreeClassifier,
@@ -53,6 +54,7 @@ __version__ = version("obtree")
 __all__ = [
     "DisjunctiveForestClassifier",
     "DisjunctiveTreeClassifier",
+    "FernClassifier",
     "NonGreedyForestClassifier",
     "NonGreedyForestRegressor",
     "NonGreedyTreeClassifier",

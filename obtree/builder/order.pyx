@@ -1,6 +1,7 @@
 """The order in which the nodes of a tree are split: depth first, or the best split first.
 
-Best first is used when ``max_leaf_nodes`` is given.
+Best first is used when ``max_leaf_nodes`` is given. Complete trees, where every node down to some
+depth is split, are grown by a builder of their own.
 """
 
 from libc.string cimport memcpy
@@ -199,3 +200,6 @@ cdef inline bint is_better(const Tentative* a, const Tentative* b) noexcept nogi
     if a.improvement != b.improvement:
         return a.improvement > b.improvement
     return a.node < b.node
+
+
+include "levels.pxi"

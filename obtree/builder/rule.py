@@ -27,6 +27,8 @@ class GrowthRule:
     monotonic_cst : int8 ndarray of shape (n_features,) or None
     relevance : float32 ndarray of shape (n_features,) or None
         How often each feature takes part in draws, above 0 and up to 1.
+    is_complete : bool
+        Whether every node above `max_depth` is split, also one without rows; no other rule counts.
     """
 
     max_depth: int = NO_LIMIT
@@ -38,3 +40,4 @@ class GrowthRule:
     min_impurity_decrease: float = 0.0
     monotonic_cst: np.ndarray | None = None
     relevance: np.ndarray | None = None
+    is_complete: bool = False

@@ -1,6 +1,7 @@
 """Estimators with scikit-learn's interface."""
 
 from obtree.estimators.disjunctive import DisjunctiveForestClassifier, DisjunctiveTreeClassifier
+from obtree.estimators.ferns import FernClassifier
 from obtree.estimators.forest import ObliqueForestClassifier, ObliqueForestRegressor
 from obtree.estimators.io import load_model, save_model
 from obtree.estimators.nongreedy import NonGreedyTreeClassifier, NonGreedyTreeRegressor
@@ -13,6 +14,7 @@ from obtree.estimators.tree import ObliqueTreeClassifier, ObliqueTreeRegressor
 __all__ = [
     "DisjunctiveForestClassifier",
     "DisjunctiveTreeClassifier",
+    "FernClassifier",
     "NonGreedyForestClassifier",
     "NonGreedyForestRegressor",
     "NonGreedyTreeClassifier",

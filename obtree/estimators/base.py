@@ -123,6 +123,13 @@ class BaseModel(MultiOutputMixin, BaseEstimator):
         """Check ``n_jobs``, where there is one, and return how many threads it stands for."""
         return count_threads(self.n_jobs) if hasattr(self, "n_jobs") else 1
 
+    def _adopt_features(self, other):
+        """Set what another estimator has found out about the features."""
+        vars(self).pop("feature_names_in_", None)
+        self.n_features_in_ = other.n_features_in_
+        if hasattr(other, "feature_names_in_"):
+            self.feature_names_in_ = other.feature_names_in_
+
     def _read_features(self, X):
         """Check the rows to predict."""
         if not hasattr(self, "_predictor"):  # far quicker than asking scikit-learn

@@ -29,6 +29,7 @@ from obtree.estimators.disjunctive import (
     DisjunctiveForestClassifier,
     DisjunctiveTreeClassifier,
 )
+from obtree.estimators.ferns import FernClassifier
 from obtree.estimators.forest import ObliqueForestClassifier, ObliqueForestRegressor
 from obtree.estimators.nongreedy import NonGreedyTreeClassifier, NonGreedyTreeRegressor
 from obtree.estimators.nongreedy_forest import NonGreedyForestClassifier, NonGreedyForestRegressor
@@ -71,6 +72,7 @@ ESTIMATORS = {
         ObliqueForestRegressor,
         DisjunctiveTreeClassifier,
         DisjunctiveForestClassifier,
+        FernClassifier,
         NonGreedyTreeClassifier,
         NonGreedyTreeRegressor,
         NonGreedyForestClassifier,

@@ -162,10 +162,7 @@ class BaseOptimised(BaseModel):
         """Let the starter check the data, and take over what it learnt of them."""
         starter = self._make_starter()
         plan = starter._plan_growth(X, y, sample_weight)
-        vars(self).pop("feature_names_in_", None)
-        self.n_features_in_ = starter.n_features_in_
-        if hasattr(starter, "feature_names_in_"):
-            self.feature_names_in_ = starter.feature_names_in_
+        self._adopt_features(starter)
         return plan
 
     def _set_aside(self, plan, seeds):

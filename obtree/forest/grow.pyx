@@ -10,7 +10,7 @@ from libc.math cimport log2
 from libc.stdint cimport uint32_t
 
 from obtree.builder.base cimport TreeBuilder
-from obtree.builder.order import BestFirstBuilder, DepthFirstBuilder
+from obtree.builder.order import BestFirstBuilder, DepthFirstBuilder, LevelBuilder
 from obtree.core.memory cimport Workspace
 from obtree.core.random cimport RandState, seed_state
 from obtree.core.team cimport REGION_WORK, choose_threads
@@ -106,6 +106,8 @@ cdef class GrowthWorker(Worker):
         self._job = job
         self._workspace = Workspace()
         builder_class = DepthFirstBuilder if rule.max_leaf_nodes < 0 else BestFirstBuilder
+        if rule.is_complete:
+            builder_class = LevelBuilder
         self._builder = builder_class()
         self._seeds = &seeds[0]
         self._bag = Bag(job._dataset.n_samples, job._n_bootstrap, job._replace,

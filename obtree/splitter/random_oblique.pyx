@@ -216,3 +216,6 @@ cdef class RandomObliqueSplitter(Splitter):
         out.plane.lower = best.lower
         out.plane.missing_left = best.missing_left
         return FOUND
+
+
+include "fern.pxi"

@@ -6,6 +6,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from obtree import (
     DisjunctiveForestClassifier,
     DisjunctiveTreeClassifier,
+    FernClassifier,
     ObliqueForestClassifier,
     ObliqueForestRegressor,
     ObliqueTreeClassifier,
@@ -51,6 +52,8 @@ def list_estimators():
     yield DisjunctiveTreeClassifier()
     yield DisjunctiveForestClassifier(3, shared_weights=True, n_jobs=2)
     yield DisjunctiveForestClassifier(3, combine="vote", init="random_oblique")
+    yield FernClassifier(5, depth=5, n_jobs=2)
+    yield FernClassifier(3, depth=3, splitter="axis_random", n_candidates=1)
     for criterion in CLASSIFICATION[1:]:
         yield ObliqueTreeClassifier(criterion=criterion)
     for criterion in REGRESSION[1:]:

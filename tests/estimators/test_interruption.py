@@ -13,6 +13,7 @@ import scipy.sparse as sp
 
 from obtree import (
     DisjunctiveForestClassifier,
+    FernClassifier,
     NonGreedyForestClassifier,
     ObliqueForestClassifier,
     TAOForestClassifier,
@@ -63,6 +64,7 @@ DETACHED = {
     "linear leaves": ObliqueForestClassifier(10, splitter="axis", leaf="linear", max_depth=2),
     "non-greedy": NonGreedyForestClassifier(10, max_depth=3, n_epochs=2),
     "disjunctive": DisjunctiveForestClassifier(10, n_epochs=2),
+    "ferns": FernClassifier(20, depth=6),
     "TAO tree": TAOTreeClassifier(),
     "TAO forest": TAOForestClassifier(10),
 }
