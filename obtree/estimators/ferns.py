@@ -4,9 +4,12 @@ import dataclasses
 import functools
 
 from obtree.builder.rule import NO_LIMIT
+from obtree.core.names import show
 from obtree.core.params import Integer, Number, check_param
+from obtree.data.scale import find_weight_unit
+from obtree.data.validate_target import validate_sample_weight
 from obtree.estimators.bagging import BaseForestModel
-from obtree.estimators.base import draw_entropy, restore_on_error, spawn_seeds
+from obtree.estimators.base import PredictorCache, draw_entropy, restore_on_error, spawn_seeds
 from obtree.estimators.params import VERBOSE
 from obtree.estimators.task import ClassificationTask
 from obtree.estimators.tree import ObliqueTreeClassifier
@@ -42,8 +45,8 @@ class FernClassifier(UpdateForestMixin, ClassificationTask, BaseForestModel):
         Questions drawn for each level, of which the one is taken that tells classes apart best in
         all cells; 1 draws them at random, as in the paper.
     smoothing : float, default=0.1
-        Rows of each class, by weight, that every cell has in advance: no class is ruled out by a
-        cell that it has never been seen in.
+        Rows of each class that every cell has in advance: no class is ruled out by a cell that it
+        has never been seen in.
     class_weight : dict, list of dict or "balanced", default=None
         Weights of the classes.
     n_jobs : int, default=None
@@ -99,6 +102,7 @@ class FernClassifier(UpdateForestMixin, ClassificationTask, BaseForestModel):
     _tree_class = ObliqueTreeClassifier
     _combine_rules = ("product",)
     combine = "product"
+    _weight_unit = 1.0
 
     def __init__(
         self,
@@ -148,6 +152,9 @@ class FernClassifier(UpdateForestMixin, ClassificationTask, BaseForestModel):
             plan = starter._plan_growth(X, y, sample_weight)
             self._adopt_features(starter)
             plan = dataclasses.replace(plan, rule=dataclasses.replace(plan.rule, is_complete=True))
+            # Before class weights, which are to leave copies of a row what they are.
+            given = validate_sample_weight(sample_weight, plan.X.shape[0])
+            self._weight_unit = find_weight_unit(given)
             seeds = spawn_seeds(draw_entropy(self.random_state), 0, self.n_estimators)
             trees = plan.grow(seeds, n_threads=n_threads, verbose=int(self.verbose))
             trees = [tree.with_offset(plan.offset) for tree in trees]
@@ -179,7 +186,19 @@ class FernClassifier(UpdateForestMixin, ClassificationTask, BaseForestModel):
     def _predictor_kind(self):
         """What predicts with the trees."""
         smoothing = check_param("smoothing", self.smoothing, Number(0.0, open_low=True))
-        return functools.partial(FernPredictor, smoothing=smoothing)
+        return functools.partial(FernPredictor, smoothing=smoothing * self._weight_unit)
+
+    def _describe_extras(self):
+        """Return what a model file keeps beside the ferns."""
+        return {"weight_unit": self._weight_unit}, {}
+
+    def _restore_extras(self, header, arrays):
+        """Set what a model file keeps beside the ferns."""
+        if header.keys() != {"weight_unit"} or arrays:
+            raise ValueError(f"its extras are {show([*header, *arrays])}, expected ['weight_unit']")
+        check_param("weight_unit", header["weight_unit"], Number(0.0, open_low=True))
+        self._weight_unit = float(header["weight_unit"])
+        self._predictor = PredictorCache(self._predictor_kind)
 
     def _make_starter(self):
         """Return the tree that checks the data, and whose splitter asks the questions."""

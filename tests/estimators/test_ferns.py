@@ -182,6 +182,14 @@ def test_logarithms_do_not_underflow():
     assert logs.min() < -1000
 
 
+def test_a_constant_factor_of_weights_says_nothing():
+    weight = RNG.random(200)
+    ferns = FernClassifier(4, depth=4, smoothing=1.0, random_state=0)
+    one = ferns.fit(X, Y, weight).predict_log_proba(NEW)
+    two = ferns.fit(X, Y, 1000 * weight).predict_log_proba(NEW)
+    np.testing.assert_allclose(one, two, rtol=1e-9)
+
+
 def test_class_weights_are_weights_of_rows():
     weighted = FernClassifier(5, depth=4, class_weight={0: 3, 1: 1, 2: 1}, random_state=0)
     weighted.fit(X, Y)
@@ -203,7 +211,8 @@ def test_cells_go_on_learning():
 
 
 def test_saved_and_loaded(tmp_path):
-    ferns = FernClassifier(4, depth=4, smoothing=0.5, random_state=0).fit(X + 2**30, Y.astype(str))
+    ferns = FernClassifier(4, depth=4, smoothing=0.5, random_state=0)
+    ferns.fit(X + 2**30, Y.astype(str), np.full(200, 0.3))
     known = ferns.predict_log_proba(NEW + 2**30)
     save_model(tmp_path / "model", ferns)
     for model in (load_model(tmp_path / "model"), pickle.loads(pickle.dumps(ferns))):
@@ -219,6 +228,24 @@ def test_a_file_with_a_smoothing_that_cannot_be(tmp_path, smoothing):
     save_model(tmp_path / "model", ferns)
     with pytest.raises(ValueError, match=r"is not a valid model.*smoothing"):
         load_model(tmp_path / "model")
+
+
+@pytest.mark.parametrize("extras", [{}, {"weight_unit": 0}, {"weight_unit": "1"}, {"more": 1}])
+def test_a_file_with_other_extras(tmp_path, monkeypatch, extras):
+    ferns = FernClassifier(2, depth=2, random_state=0).fit(X, Y)
+    monkeypatch.setattr(FernClassifier, "_describe_extras", lambda self: (extras, {}))
+    save_model(tmp_path / "model", ferns)
+    with pytest.raises(ValueError, match="is not a valid model"):
+        load_model(tmp_path / "model")
+
+
+def test_a_pickle_that_was_tampered_with():
+    ferns = FernClassifier(2, depth=2, random_state=0).fit(X, Y)
+    rebuild, (state,) = ferns.estimators_[0].tree_.__reduce__()
+    state["children_left"] = np.where(state["children_left"] == 1, 0, state["children_left"])
+    state["children_left"] = state["children_left"].astype(np.int32)
+    with pytest.raises(ValueError, match="children_left"):
+        rebuild(state)
 
 
 @pytest.mark.parametrize(

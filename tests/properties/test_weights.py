@@ -15,6 +15,7 @@ from sklearn.datasets import load_breast_cancer, make_friedman1
 
 from obtree import (
     DisjunctiveTreeClassifier,
+    FernClassifier,
     NonGreedyTreeClassifier,
     NonGreedyTreeRegressor,
     ObliqueForestClassifier,
@@ -50,6 +51,7 @@ SAMPLING = {
     "co2": ObliqueTreeClassifier(splitter="co2", random_state=0),
     "co2 of numbers": ObliqueTreeRegressor(splitter="co2", random_state=0),
     "forest": ObliqueForestClassifier(3, random_state=0),
+    "ferns": FernClassifier(3, depth=4, random_state=0),
     "linear forest": ObliqueForestRegressor(2, leaf="linear", min_samples_leaf=12, random_state=0),
     "tao linear": TAOTreeClassifier(leaf="linear", max_depth=2, random_state=0),
     "tao forest": TAOForestRegressor(2, random_state=0),

@@ -7,6 +7,7 @@ import numpy as np
 from obtree import (
     DisjunctiveForestClassifier,
     DisjunctiveTreeClassifier,
+    FernClassifier,
     NonGreedyForestClassifier,
     NonGreedyForestRegressor,
     NonGreedyTreeClassifier,
@@ -84,6 +85,9 @@ def list_models():
     yield "disjunctive", DisjunctiveTreeClassifier(random_state=0).fit(X, y)
     yield "disjunctive", DisjunctiveTreeClassifier(random_state=0).fit(X, y > 0)
     yield "disjunctive", DisjunctiveForestClassifier(2, random_state=0).fit(X, text)
+    yield "ferns", FernClassifier(2, depth=3, random_state=0).fit(X, both)
+    learnt = ObliqueForestRegressor(2, splitter="axis", **SMALL).fit(X[:30], score[:30])
+    yield "updated", learnt.update_leaves(X[30:], score[30:], keep=0.0)
 
 
 def save_models(folder):
