@@ -29,6 +29,7 @@ def _leave_source_folder():
 _leave_source_folder()
 
 from obtree.estimators import (  # noqa: E402
+    DensityForest,
     DisjunctiveForestClassifier,
     DisjunctiveTreeClassifier,
     FernClassifier,
@@ -52,6 +53,7 @@ from obtree.estimators import (  # noqa: E402
 __version__ = version("obtree")
 
 __all__ = [
+    "DensityForest",
     "DisjunctiveForestClassifier",
     "DisjunctiveTreeClassifier",
     "FernClassifier",

@@ -1,5 +1,6 @@
 """Estimators with scikit-learn's interface."""
 
+from obtree.estimators.density import DensityForest
 from obtree.estimators.disjunctive import DisjunctiveForestClassifier, DisjunctiveTreeClassifier
 from obtree.estimators.ferns import FernClassifier
 from obtree.estimators.forest import ObliqueForestClassifier, ObliqueForestRegressor
@@ -12,6 +13,7 @@ from obtree.estimators.tao_path import tao_path
 from obtree.estimators.tree import ObliqueTreeClassifier, ObliqueTreeRegressor
 
 __all__ = [
+    "DensityForest",
     "DisjunctiveForestClassifier",
     "DisjunctiveTreeClassifier",
     "FernClassifier",

@@ -24,6 +24,7 @@ from obtree.core.params import FLAG, Integer, check_param
 from obtree.data.offset import have_same_offset
 from obtree.estimators.archive import read_archive, write_archive
 from obtree.estimators.bagging import BaseForestModel
+from obtree.estimators.density import DensityForest
 from obtree.estimators.disjunctive import (
     BaseDisjunctive,
     DisjunctiveForestClassifier,
@@ -81,6 +82,7 @@ ESTIMATORS = {
         TAOTreeRegressor,
         TAOForestClassifier,
         TAOForestRegressor,
+        DensityForest,
     )
 }
 

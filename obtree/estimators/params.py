@@ -92,8 +92,8 @@ def resolve_growth_rule(estimator, n_samples, monotonic_cst, bounded=True):
     """
     max_depth = check_param("max_depth", estimator.max_depth, None, Integer(1))
     max_leaf_nodes = check_param("max_leaf_nodes", estimator.max_leaf_nodes, None, Integer(2))
-    min_samples_leaf = _resolve_count("min_samples_leaf", estimator.min_samples_leaf, n_samples, 1)
-    min_samples_split = _resolve_count(
+    min_samples_leaf = resolve_count("min_samples_leaf", estimator.min_samples_leaf, n_samples, 1)
+    min_samples_split = resolve_count(
         "min_samples_split", estimator.min_samples_split, n_samples, 2
     )
     return GrowthRule(
@@ -296,8 +296,23 @@ def _spread_by_name(given, estimator):
     return [given.get(name, 0) for name in names]
 
 
-def _resolve_count(name, value, n_samples, low):
-    """Turn a count or a fraction of the rows into a count of at least `low`."""
+def resolve_count(name, value, n_samples, low):
+    """Turn a count or a fraction of the rows into a count of at least `low`.
+
+    Parameters
+    ----------
+    name : str
+        What the parameter is called.
+    value : int or float
+        What the user gave.
+    n_samples : int
+        Number of rows with a positive weight.
+    low : int
+
+    Returns
+    -------
+    count : int
+    """
     wanted = check_param(name, value, Integer(low), PART)
     if isinstance(wanted, int):
         return min(wanted, NO_LIMIT // 2)

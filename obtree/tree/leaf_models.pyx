@@ -197,8 +197,11 @@ cdef class LinearLeaf(LeafModel):
                                        values + r * self.n_values)
 
 
+include "gaussian_leaf.pxi"
+
+
 #: The kinds that trees may have, by name.
-_KINDS = {kind.name: kind for kind in (ConstantLeaf, LinearLeaf)}
+_KINDS = {kind.name: kind for kind in (ConstantLeaf, LinearLeaf, GaussianLeaf)}
 _OWN = tuple(_KINDS)
 
 

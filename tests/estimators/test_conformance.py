@@ -4,6 +4,7 @@ import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from obtree import (
+    DensityForest,
     DisjunctiveForestClassifier,
     DisjunctiveTreeClassifier,
     FernClassifier,
@@ -54,6 +55,8 @@ def list_estimators():
     yield DisjunctiveForestClassifier(3, combine="vote", init="random_oblique")
     yield FernClassifier(5, depth=5, n_jobs=2)
     yield FernClassifier(3, depth=3, splitter="axis_random", n_candidates=1)
+    yield DensityForest(5, n_jobs=2)
+    yield DensityForest(5, splitter="random_oblique", truncate=False)
     for criterion in CLASSIFICATION[1:]:
         yield ObliqueTreeClassifier(criterion=criterion)
     for criterion in REGRESSION[1:]:

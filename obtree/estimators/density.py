@@ -1,0 +1,417 @@
+"""Density forests: DensityForest."""
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.base import DensityMixin
+from sklearn.utils.validation import check_is_fitted
+
+from obtree.builder.rule import NO_LIMIT, GrowthRule
+from obtree.core.params import FLAG, Integer, Number, check_param
+from obtree.data.scale import find_weight_unit
+from obtree.data.validate import round_features, validate_fit_features
+from obtree.data.validate_target import validate_sample_weight
+from obtree.estimators.bagging import BaseForestModel
+from obtree.estimators.base import (
+    PredictorCache,
+    draw_entropy,
+    read_random_state,
+    restore_on_error,
+    spawn_seeds,
+)
+from obtree.estimators.density_data import prepare_data
+from obtree.estimators.density_trees import SHRINKAGES, DensityFitter, read_rule
+from obtree.estimators.marginals import MarginalMixin
+from obtree.estimators.params import (
+    VERBOSE,
+    resolve_count,
+    resolve_max_features,
+    resolve_max_samples,
+)
+from obtree.estimators.plan import GrowthPlan
+from obtree.estimators.sampling import RowSample
+from obtree.estimators.task import Target, UnsupervisedTask
+from obtree.forest.gaussians import FEATURE_LIMIT, add_densities, run_calls
+from obtree.splitter.registry import resolve_splitter
+from obtree.tree.predict import Predictor
+
+# Rows whose densities are found together.
+BLOCK_ROWS = 2048
+
+
+class DensityTree:
+    """One tree of a density forest.
+
+    Attributes
+    ----------
+    tree_ : Tree
+        With Gaussian leaves.
+    random_state : int
+        Its seed.
+    """
+
+    def __init__(self, tree, seed):
+        self.tree_ = tree
+        self.random_state = int(seed)
+
+
+class DensityForest(MarginalMixin, DensityMixin, UnsupervisedTask, BaseForestModel):
+    """Forest that estimates the density of rows, and draws new ones.
+
+    Trees are grown without y: splits lower the log determinant of the covariance of the rows,
+    and each leaf has a Gaussian, cut off at the borders of its cell. The density is the mean over
+    the trees. How large leaves are, and how far their covariances are shrunk, is decided by the
+    likelihood of rows that trees leave out, so that rows of a single Gaussian are left in one
+    leaf. See :doc:`/user_guide/density`.
+
+    Parameters
+    ----------
+    n_estimators : int, default=100
+        Number of trees.
+    splitter : str or Splitter, default="axis"
+        How a node is split; see `obtree.splitter`. Those that fit y to split a node cannot be used.
+    max_depth : int, default=None
+        Greatest depth.
+    min_samples_leaf : int, float or None, default=None
+        Rows that each child needs while trees grow; a float is a fraction of the rows, None is one
+        more than there are columns. Which leaves remain is decided by rows left out.
+    max_features : int, float, {"sqrt", "log2"} or None, default="sqrt"
+        Candidates per node.
+    truncate : bool, default=True
+        Whether a leaf's Gaussian is cut off at the borders of its cell. Otherwise the density is
+        a plain mixture of all leaves, smoother and with less detail.
+    shrinkage : float or None, default=None
+        How many rows a column a leaf borrows from its parent, for its covariance; None chooses
+        by the likelihood of rows left out.
+    max_samples : int or float, default=0.632
+        Rows that a tree grows on, drawn without replacement; a float is a fraction of the rows.
+        With all of them nothing is left out to judge leaves by, and trees stay as they are grown.
+    n_jobs : int, default=None
+        Number of threads, as in joblib: None is 1, -1 all cores. The result does not
+        depend on it.
+    random_state : int, RandomState instance or None, default=None
+        Source of all randomness.
+    verbose : int, default=0
+        1 shows a progress bar.
+
+    Attributes
+    ----------
+    estimators_ : list of DensityTree
+        The trees.
+    stop_rule_ : StopRule
+        What has been chosen: ``leaf_weight``, the least that the rows of a leaf weigh among those
+        its tree grew on; ``shrinkage``; and ``is_pruned``, whether splits also had to raise the
+        likelihood of the rows that their tree left out.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, when X had names.
+    max_features_ : int
+        Resolved value of `max_features`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from obtree import DensityForest
+    >>> X, _ = make_moons(1000, noise=0.1, random_state=0)
+    >>> forest = DensityForest(30, random_state=0).fit(X)
+    >>> forest.score(X) > -1.5
+    True
+    >>> forest.sample(3, random_state=0).shape
+    (3, 2)
+    """
+
+    _combine_rules = ("average",)
+    combine = "average"
+
+    def __init__(
+        self,
+        n_estimators=100,
+        *,
+        splitter="axis",
+        max_depth=None,
+        min_samples_leaf=None,
+        max_features="sqrt",
+        truncate=True,
+        shrinkage=None,
+        max_samples=0.632,
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
+    ):
+        self.n_estimators = n_estimators
+        self.splitter = splitter
+        self.max_depth = max_depth
+        self.min_samples_leaf = min_samples_leaf
+        self.max_features = max_features
+        self.truncate = truncate
+        self.shrinkage = shrinkage
+        self.max_samples = max_samples
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X, y=None, sample_weight=None):
+        """Estimate the density of the rows of X.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Features, read as float32. NaN means missing; infinity is refused.
+        y : None
+            Not used.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows. A row of zero weight is left out.
+
+        Returns
+        -------
+        self : object
+        """
+        with restore_on_error(self):
+            shrinkages = self._check_params()
+            plan = self._plan_growth(X, sample_weight)
+            seeds = spawn_seeds(draw_entropy(self.random_state), 0, self.n_estimators)
+            sample = RowSample(resolve_max_samples(self.max_samples, plan.n_rows), replace=False)
+            n_threads = self._count_threads()
+            options = {"n_threads": n_threads, "verbose": int(self.verbose)}
+            taken = plan.take_rows()
+            trees = taken.grow(seeds, **sample.options, **options)
+            data = prepare_data(np.ascontiguousarray(taken.X, dtype=np.float32), taken.weight)
+            trees, self.stop_rule_ = DensityFitter(
+                trees,
+                seeds,
+                data,
+                sample,
+                float(plan.rule.min_samples_leaf),
+                bool(self.truncate),
+                shrinkages,
+                **options,
+            ).fit()
+            trees = [tree.with_offset(plan.offset) for tree in trees]
+            members = self._wrap_trees(trees, seeds, None, plan.rule.max_features)
+            self._store_forest(members, 1, None, plan.rule.max_features)
+        return self
+
+    def _check_params(self):
+        """Refuse parameters that are not valid; return the shrinkages to choose from."""
+        check_param("n_estimators", self.n_estimators, Integer(1))
+        check_param("truncate", self.truncate, FLAG)
+        check_param("verbose", self.verbose, *VERBOSE)
+        self._count_threads()
+        given = check_param("shrinkage", self.shrinkage, None, Number(0.0, 1e6, open_low=True))
+        return SHRINKAGES if given is None else (float(given),)
+
+    def _plan_growth(self, X, sample_weight):
+        """Check data and stop rules and return a `GrowthPlan`."""
+        splitter = resolve_splitter(self.splitter)
+        refuse_sparse(X)
+        X = validate_fit_features(self, X)
+        d = self.n_features_in_
+        if d > FEATURE_LIMIT:
+            raise ValueError(f"X has {d} columns; expected at most {FEATURE_LIMIT}")
+        weight = validate_sample_weight(sample_weight, X.shape[0])
+        rows = None
+        if weight is not None:
+            if not weight.all():
+                rows = np.flatnonzero(weight)
+                weight = weight[rows]
+            weight = weight / find_weight_unit(weight)
+        X, offset = round_features(self, X, rows)
+        n_rows = X.shape[0] if rows is None else len(rows)
+        max_depth = check_param("max_depth", self.max_depth, None, Integer(1))
+        smallest = d + 1
+        if self.min_samples_leaf is not None:
+            smallest = resolve_count("min_samples_leaf", self.min_samples_leaf, n_rows, 1)
+        bounded = not splitter.max_features_unbounded
+        return GrowthPlan(
+            X=X,
+            target=Target(),
+            rows=rows,
+            weight=weight,
+            criterion="gaussian",
+            splitter=splitter,
+            rule=GrowthRule(
+                max_depth=NO_LIMIT if max_depth is None else min(max_depth, NO_LIMIT),
+                min_samples_split=2 * smallest,
+                min_samples_leaf=smallest,
+                max_features=resolve_max_features(self.max_features, d, bounded),
+            ),
+            ccp_alpha=0.0,
+            offset=offset,
+        )
+
+    def _draws_bootstraps(self):
+        """Tell whether trees grow on some of the rows, drawn whatever they weigh."""
+        return self.max_samples is not None and self.max_samples != 1.0
+
+    def _wrap_trees(self, trees, seeds, classes, max_features, template=None):
+        """Give each tree its seed."""
+        return [DensityTree(tree, seed) for tree, seed in zip(trees, seeds, strict=True)]
+
+    def _store_forest(self, estimators, n_outputs, classes, max_features):
+        """Set the fitted attributes, other than those that describe X."""
+        self.max_features_ = max_features
+        self.estimators_ = estimators
+        self._predictor = PredictorCache(Predictor)
+
+    def score_samples(self, X):
+        """Find the logarithm of the density of each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows. What is missing (NaN) is integrated out: the density is that of the values
+            that are there.
+
+        Returns
+        -------
+        log_density : ndarray of shape (n_samples,)
+        """
+        X = self._read_rows(X)
+        whole = ~np.isnan(X).any(axis=1)
+        values = np.empty(len(X))
+        values[whole] = self._score_whole(X[whole])
+        if not whole.all():
+            values[~whole] = self._score_marginals(X[~whole])
+        return values
+
+    def score(self, X, y=None):
+        """Find the mean log density of rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+        y : None
+            Not used.
+
+        Returns
+        -------
+        score : float
+        """
+        return float(np.mean(self.score_samples(X)))
+
+    def sample(self, n_samples=1, random_state=None):
+        """Draw rows from the density.
+
+        A tree and one of its leaves are drawn, and then rows of the leaf's Gaussian until one
+        lies in its cell.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+            Number of rows, at least 1.
+        random_state : int, RandomState instance or None, default=None
+            Source of randomness.
+
+        Returns
+        -------
+        X : ndarray of shape (n_samples, n_features)
+        """
+        check_is_fitted(self)
+        n_samples = check_param("n_samples", n_samples, Integer(1))
+        rng = np.random.default_rng(draw_entropy(read_random_state(random_state)))
+        trees = [member.tree_.shifted for member in self.estimators_]
+        X = np.empty((n_samples, self.n_features_in_))
+        chosen = rng.integers(len(trees), size=n_samples)
+        for t in np.unique(chosen):
+            rows = np.flatnonzero(chosen == t)
+            X[rows] = self._sample_tree(trees[t], len(rows), rng)
+        offset = self.estimators_[0].tree_.feature_offset
+        return X if offset is None else X + offset
+
+    def _sample_tree(self, tree, n_rows, rng):
+        """Draw rows from one tree."""
+        ends = np.flatnonzero(tree.children_left < 0)
+        chance = np.exp(tree.leaf_log_weight[ends]) * tree.leaf_mass[ends]
+        leaf = rng.choice(ends, size=n_rows, p=chance / chance.sum())
+        d = self.n_features_in_
+        factor = unpack_factors(tree.leaf_factor[ends], d)
+        place = np.searchsorted(ends, leaf)
+        X = np.empty((n_rows, d), dtype=np.float32)
+        waiting = np.arange(n_rows)
+        while len(waiting):
+            z = rng.standard_normal((len(waiting), d))
+            at = leaf[waiting]
+            x = tree.leaf_mean[at] + np.einsum("nij,nj->ni", factor[place[waiting]], z)
+            X[waiting] = np.clip(x, -3e38, 3e38)
+            if not self.truncate:
+                break
+            waiting = waiting[tree.apply(X[waiting]) != at]
+        return X
+
+    def _read_rows(self, X):
+        """Check rows and return them as float32 that trees see."""
+        check_is_fitted(self)
+        refuse_sparse(X)
+        return np.ascontiguousarray(self._read_features(X), dtype=np.float32)
+
+    def _score_whole(self, X):
+        """The log density of rows that lack nothing."""
+        trees = [member.tree_.shifted for member in self.estimators_]
+        leaves = self._predictor.get(self._list_trees())
+
+        def score_block(k):
+            rows = X[k * BLOCK_ROWS : (k + 1) * BLOCK_ROWS]
+            top, total = np.full(len(rows), -np.inf), np.zeros(len(rows))
+            reached = np.asfortranarray(leaves.apply(rows)) if self.truncate else None
+            for t, tree in enumerate(trees):
+                if self.truncate:
+                    nodes = np.ascontiguousarray(reached[:, t])
+                else:
+                    nodes = np.flatnonzero(tree.children_left < 0)
+                add_densities(
+                    rows,
+                    nodes,
+                    tree.leaf_mean,
+                    tree.leaf_factor,
+                    tree.leaf_log_weight,
+                    top,
+                    total,
+                    self.truncate,
+                )
+            with np.errstate(divide="ignore"):
+                return top + np.log(total) - np.log(len(trees))
+
+        n_blocks = -(-len(X) // BLOCK_ROWS)
+        if n_blocks == 0:
+            return np.empty(0)
+        return np.concatenate(run_calls(score_block, n_blocks, self._count_threads()))
+
+    def _describe_extras(self):
+        """Return what has been chosen."""
+        return {"stop_rule": list(self.stop_rule_)}, {}
+
+    def _restore_extras(self, header, arrays):
+        """Take what has been chosen from a file, and refuse trees that are no densities."""
+        self.stop_rule_ = read_rule(header, arrays)
+        check_param("truncate", self.truncate, FLAG)
+        for member in self.estimators_:
+            check_density(member.tree_)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = False
+        return tags
+
+
+def refuse_sparse(X):
+    """Gaussians are for dense rows."""
+    if issparse(X):
+        raise TypeError("X is sparse; expected a dense array, as in X.toarray()")
+
+
+def unpack_factors(packed, d):
+    """Full matrices from lower triangles by rows, (n, d, d)."""
+    full = np.zeros((len(packed), d, d))
+    full[:, *np.tril_indices(d)] = packed
+    return full
+
+
+def check_density(tree):
+    """Refuse a tree whose leaves are no Gaussians, or whose density does not integrate to 1."""
+    if tree.leaf_kind.name != "gaussian":
+        raise ValueError(f"a tree of it has {tree.leaf_kind.name} leaves, expected Gaussian ones")
+    ends = tree.children_left < 0
+    total = np.exp(tree.leaf_log_weight[ends]) @ tree.leaf_mass[ends]
+    if not abs(total - 1.0) < 1e-6:
+        raise ValueError(f"the density of a tree of it integrates to {total:g}, expected 1")
