@@ -21,7 +21,15 @@ from obtree.splitter.registry import resolve_splitter
 from obtree.tree.predict import Predictor
 
 # What a race leaves behind, beside the trees.
-_TRACES = ("race_", "_outcome", "_shares", "chains_", "chain_weights_", "_chain_predictors")
+_TRACES = (
+    "race_",
+    "_outcome",
+    "_shares",
+    "_chain_gain",
+    "chains_",
+    "chain_weights_",
+    "_chain_predictors",
+)
 
 
 class BaseAutoForest(BaseObliqueForest):
@@ -91,6 +99,7 @@ class BaseAutoForest(BaseObliqueForest):
     def _grow_chains(self, booster, classes):
         """Return boosted chains as lists of estimators, and their weights."""
         self._shares = np.zeros(0) if booster is None else booster.shares
+        self._chain_gain = 1.0 if booster is None else booster.gain
         chains = []
         if booster is not None:
             for trees, seeds, setting in booster.grow():

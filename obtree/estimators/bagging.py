@@ -209,6 +209,8 @@ class BaseObliqueForest(BaseForestModel, BaseOblique):
             self._store_forest(
                 grown + fresh, plan.target.n_outputs, plan.target.classes, plan.rule.max_features
             )
+            if fresh:
+                self._remember_rows(plan)
             if fresh or not hasattr(self, "oob_score_"):
                 self._store_out_of_bag(plan)
         return self
@@ -285,6 +287,9 @@ class BaseObliqueForest(BaseForestModel, BaseOblique):
         """Find out, and show, how often each feature should take part in draws."""
         self.relevance_ = measure_relevance(plan, entropy, self._count_threads())
         return self.relevance_
+
+    def _remember_rows(self, plan):
+        """Keep what methods other than `predict` need of the training rows."""
 
     def _balances_subsample(self):
         """Tell whether classes are balanced in each bootstrap."""

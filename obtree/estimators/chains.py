@@ -145,6 +145,11 @@ class Booster:
         All rows of it take part, encoded.
     entropy : int
         Everything random follows from it.
+
+    Attributes
+    ----------
+    gain : float
+        Squared error of forest and chains together, as a fraction of that of the forest alone.
     """
 
     def __init__(self, estimator, plan, entropy):
@@ -161,6 +166,7 @@ class Booster:
         self.max_features = int(min(n_features, ALL_FEATURES + n_features**0.5))
         self._course_kind = NumberCourse if plan.target.n_classes is None else ClassCourse
         self.shares = np.zeros(len(BOOSTED))
+        self.gain = 1.0
         self.errors = np.full(len(BOOSTED), np.nan)
         self.seconds = [0.0] * len(BOOSTED)
 
@@ -204,6 +210,9 @@ class Booster:
         shares = np.where(shares < MIN_SHARE, 0.0, shares)
         if shares.sum() >= (MIN_NUMBERS if self._plan.target.n_classes is None else MIN_CLASSES):
             self.shares[numbers] = shares
+            parts = np.append(1.0 - shares.sum(), shares)
+            if products[0, 0] > 0.0:
+                self.gain = float((parts[:, None] * parts * products).sum() / products[0, 0])
 
     def grow(self):
         """Grow one chain of each kind that has a share, on all rows.

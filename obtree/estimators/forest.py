@@ -7,6 +7,7 @@ import numpy as np
 from obtree.core.names import show
 from obtree.core.params import check_param
 from obtree.estimators.auto import BaseAutoForest
+from obtree.estimators.distributions import DistributionMixin
 from obtree.estimators.params import expand_class_weight
 from obtree.estimators.task import ClassificationTask, RegressionTask
 from obtree.estimators.tree import ObliqueTreeClassifier, ObliqueTreeRegressor
@@ -223,7 +224,7 @@ class ObliqueForestClassifier(
         return values[:, 0] if values.shape[1] == 1 else np.moveaxis(values, 1, 2)
 
 
-class ObliqueForestRegressor(UpdateForestMixin, RegressionTask, BaseAutoForest):
+class ObliqueForestRegressor(DistributionMixin, UpdateForestMixin, RegressionTask, BaseAutoForest):
     """Forest for regression with a choice of splitters.
 
     Parameters

@@ -56,7 +56,7 @@ def find_leaves(predictor, X, n_threads):
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
-def list_leaf_rows(leaves, node_counts, weights=None):
+def list_leaf_rows(leaves, node_counts, weights=None, divide=True):
     """Gather the rows of every leaf.
 
     Parameters
@@ -66,8 +66,9 @@ def list_leaf_rows(leaves, node_counts, weights=None):
     node_counts : sequence of int
         Nodes of each tree.
     weights : iterable of float64 ndarrays of shape (n_rows,), optional
-        Weights of the rows in each tree; they are divided by the sum of their leaf. Rows of zero
-        weight are not listed.
+        Weights of the rows in each tree. Rows of zero weight are not listed.
+    divide : bool, default=True
+        Whether weights are divided by the sum of their leaf.
 
     Returns
     -------
@@ -85,8 +86,10 @@ def list_leaf_rows(leaves, node_counts, weights=None):
         sizes.append(np.bincount(found, minlength=n_nodes))
         members.append(listed[order].astype(np.int32))
         if weight is not None:
-            total = np.bincount(found, weight[listed], minlength=n_nodes)
-            shares.append((weight[listed] / total[found])[order])
+            share = weight[listed]
+            if divide:
+                share = share / np.bincount(found, share, minlength=n_nodes)[found]
+            shares.append(share[order].astype(np.float64, copy=False))
     start = np.zeros(offset[-1] + 1, dtype=np.int64)
     np.cumsum(np.concatenate(sizes), out=start[1:])
     weight = None if weights is None else np.concatenate(shares)

@@ -57,6 +57,11 @@ class Residuals:
         """Mean residual of each row over the trees that left it out; 0 where none did."""
         return self._sums / np.maximum(self.n_judges, 1)[:, None]
 
+    @property
+    def mean_square(self):
+        """Mean squared residual of each row, a tree at a time; 0 where none left it out."""
+        return self._squares / np.maximum(self.n_judges, 1)
+
     def multiply(self, other, weight):
         """Return the mean product of residuals of a tree of this forest and one of another.
 

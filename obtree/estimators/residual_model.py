@@ -1,0 +1,288 @@
+"""How far off a forest's prediction is: a predictive distribution from rows left out.
+
+The distribution of y at x is taken for that of
+
+    prediction(x) + scale(x) * Z
+
+where Z has the same distribution everywhere, that of the misses of the training rows by trees that
+left them out, each divided by its own scale. The square of the scale is a sum of three terms,
+weighted so that the misses are as likely as can be:
+
+* the mean squared miss of the training rows that share leaves with x, with the weights that they
+  have in the prediction (residuals of neighbours, as in Lu and Hardin, 2021);
+* the variance of the trees' predictions at x;
+* the mean squared miss of all rows.
+
+Plain quantiles of the y of neighbours (Meinshausen, 2006) are too wide where there is little noise:
+they count what y changes by within leaves, although the mean of many trees knows better. Where
+no trees left rows out, the distribution is normal, with the variance of y among the neighbours.
+"""
+
+import numpy as np
+from scipy.special import ndtri
+
+#: Fewest rows left out that say how Z is distributed.
+MIN_JUDGED = 20
+
+#: Levels at which quantiles of Z are kept; the density of Z is that of N_LEVELS - 1 bumps.
+N_LEVELS = 1001
+
+#: Steps of the weights of the terms.
+N_STEPS = 60
+
+#: Smallest scale, as a fraction of the root of the mean squared miss.
+MIN_SCALE = 1e-3
+
+#: Part of the density that has the heavy tails of a Cauchy distribution, and how wide that is: no
+#: y is impossible.
+TAIL = 0.01
+TAIL_SCALE = 2.0
+
+#: Width of a bump, as a multiple of spread / n^(1/5) (Silverman, 1986).
+BANDWIDTH = 0.9
+
+#: Whatever is farther away than that many scales counts as that far, so that squares are finite.
+FARTHEST = 1e150
+
+#: Rows worked on at a time.
+CHUNK_ROWS = 4096
+
+
+class ResidualModel:
+    """Scale and shape of the distribution of y, for every output.
+
+    Parameters
+    ----------
+    rows : TrainingRows
+    trees : list of Tree
+        Of the forest.
+    index : LeafIndex
+        Training rows by leaf.
+    """
+
+    def __init__(self, rows, trees, index):
+        self._n_trees = len(trees)
+        self._offset = index.rows.offset
+        self._shrink = rows.shrink
+        self._value = np.concatenate([tree.value[:, :, 0] for tree in trees])
+        weight = np.where(np.isnan(rows.misses[:, 0]), 0.0, index.weight)
+        self.is_judged = np.count_nonzero(weight) >= MIN_JUDGED
+        unit = _measure_unit(rows.misses if self.is_judged else rows.y, index.weight)
+        if not self.is_judged:
+            # In units, or squares might be too large.
+            self._fit_neighbours(rows.y, index, unit)
+            return
+        squares = (np.nan_to_num(rows.misses) / unit) ** 2
+        self._whole = (weight[:, None] * squares).sum(axis=0) / weight.sum()
+        self._unit = unit
+        self._noise = self._average(index, squares, weight, self._whole)
+        judged = np.flatnonzero(weight)
+        terms = np.concatenate(
+            [
+                self._list_terms(np.where(index.is_out[part], rows.leaves[part], np.int32(-1)))
+                for part in np.split(judged, range(CHUNK_ROWS, len(judged), CHUNK_ROWS))
+            ]
+        )
+        weight, squares = weight[judged], squares[judged]
+        self._parts = _fit_parts(terms, squares, weight, self._whole)
+        scale = self._combine_terms(terms)
+        # Where nothing is ever missed, nothing is divided by nothing.
+        scale = np.where(scale > 0.0, scale, 1.0)
+        self._set_shape(rows.misses[judged] / unit / scale, weight)
+
+    def _fit_neighbours(self, y, index, unit):
+        """Take the variance among neighbours for the scale, and the normal distribution for Z."""
+        n_outputs = y.shape[1]
+        self._unit = unit
+        self._centre = np.average(y, axis=0, weights=index.weight)
+        centred = (y - self._centre) / unit
+        self._whole = np.average(centred**2, axis=0, weights=index.weight)
+        nobody = np.zeros(n_outputs)
+        self._mean = self._average(index, centred, index.weight, nobody)
+        self._noise = self._average(index, centred**2, index.weight, nobody)
+        level = np.linspace(0.0, 1.0, N_LEVELS)
+        end = 0.5 / (N_LEVELS - 1)
+        table = ndtri(np.clip(level, end, 1.0 - end))
+        self.table = np.repeat(table[None], n_outputs, axis=0)
+        self._centre_z, self._spread_z = np.zeros(n_outputs), np.ones(n_outputs)
+        self._bandwidth = np.full(n_outputs, BANDWIDTH * (N_LEVELS - 1.0) ** -0.2)
+
+    @staticmethod
+    def _average(index, values, weight, otherwise):
+        """Return the mean of values over the training rows of every node, (n_nodes, n_outputs)."""
+        rows = index.rows
+        own = rows.weight * (weight > 0.0)[rows.member]
+        total = _sum_ranges(own, rows.start)
+        means = np.repeat(otherwise[None], len(total), axis=0)
+        for k in range(values.shape[1]):
+            sums = _sum_ranges(own * values[rows.member, k], rows.start)
+            np.divide(sums, total, out=means[:, k], where=total > 0.0)
+        return means
+
+    def _list_terms(self, leaves):
+        """Return the terms of the squared scale by the trees that have a say.
+
+        Parameters
+        ----------
+        leaves : int32 ndarray of shape (n_rows, n_trees)
+            -1 where the tree has no say.
+
+        Returns
+        -------
+        terms : ndarray of shape (n_rows, 3, n_outputs)
+        """
+        says = leaves >= 0
+        n_says = np.maximum(says.sum(axis=1), 1)[:, None]
+        node = np.where(says, leaves, 0) + self._offset
+        terms = np.empty((len(leaves), 3, self._value.shape[1]))
+        for k in range(self._value.shape[1]):
+            terms[:, 0, k] = (self._noise[node, k] * says).sum(axis=1) / n_says[:, 0]
+            value = np.where(says, self._value[node, k] / self._unit[k], 0.0)
+            mean = value.sum(axis=1, keepdims=True) / n_says
+            squares = (((value - mean) * says) ** 2).sum(axis=1)
+            terms[:, 1, k] = squares / np.maximum(n_says[:, 0] - 1, 1)
+        terms[:, 2] = self._whole
+        return terms
+
+    def _combine_terms(self, terms):
+        """Return the scale, in units, (n_rows, n_outputs)."""
+        squares = (terms * self._parts).sum(axis=1)
+        return np.sqrt(np.maximum(squares, MIN_SCALE**2 * self._whole))
+
+    def _set_shape(self, misses, weight):
+        """Keep the quantiles of Z, and what its density takes."""
+        level = np.linspace(0.0, 1.0, N_LEVELS)
+        n_rows = weight.sum() ** 2 / (weight**2).sum()
+        tables, centre, spread, width = [], [], [], []
+        for z in misses.T:
+            table = _weighted_quantiles(z, weight, level)
+            low, high = np.interp([0.25, 0.75], level, table)
+            mean = np.average(z, weights=weight)
+            deviation = np.sqrt(np.average((z - mean) ** 2, weights=weight))
+            robust = min(deviation, (high - low) / 1.34) or deviation or 1.0
+            tables.append(table)
+            centre.append(mean)
+            spread.append(deviation)
+            width.append(BANDWIDTH * robust * n_rows**-0.2)
+        self.table = np.array(tables)
+        self._centre_z, self._spread_z = np.array(centre), np.array(spread)
+        self._bandwidth = np.array(width)
+
+    def measure_scale(self, leaves):
+        """Return what Z is multiplied with at some rows, in units of y.
+
+        Parameters
+        ----------
+        leaves : int32 ndarray of shape (n_rows, n_trees)
+
+        Returns
+        -------
+        scale : ndarray of shape (n_rows, n_outputs)
+        """
+        scale = np.empty((len(leaves), len(self._unit)))
+        for first in range(0, len(leaves), CHUNK_ROWS):
+            part = leaves[first : first + CHUNK_ROWS]
+            if self.is_judged:
+                found = self._shrink * self._combine_terms(self._list_terms(part))
+            else:
+                node = part + self._offset
+                mean = self._mean[node].mean(axis=1)
+                found = np.sqrt(np.maximum(self._noise[node].mean(axis=1) - mean**2, 0.0))
+                found = np.maximum(found, MIN_SCALE * np.sqrt(self._whole))
+            scale[first : first + CHUNK_ROWS] = found * self._unit
+        return scale
+
+    def measure_std(self, scale):
+        """Return the standard deviation for each scale, (n_rows, n_outputs)."""
+        return scale * self._spread_z
+
+    def find_quantiles(self, mean, scale, levels):
+        """Return quantiles of y.
+
+        Parameters
+        ----------
+        mean, scale : ndarrays of shape (n_rows, n_outputs)
+        levels : ndarray of shape (n_levels,)
+
+        Returns
+        -------
+        quantiles : ndarray of shape (n_rows, n_outputs, n_levels)
+        """
+        known = np.linspace(0.0, 1.0, N_LEVELS)
+        z = np.array([np.interp(levels, known, table) for table in self.table])
+        return mean[:, :, None] + scale[:, :, None] * z
+
+    def measure_log_density(self, mean, scale, y):
+        """Return the logarithm of the density at y, (n_rows, n_outputs)."""
+        out = np.empty(y.shape)
+        # Without any spread, as much as rounding may be.
+        least = np.maximum(np.abs(mean) * 1e-12, np.finfo(float).tiny)
+        scale = np.maximum(scale, least)
+        for k in range(y.shape[1]):
+            atom = 0.5 * (self.table[k, 1:] + self.table[k, :-1])
+            for first in range(0, len(y), CHUNK_ROWS):
+                part = slice(first, first + CHUNK_ROWS)
+                with np.errstate(over="ignore"):
+                    z = (y[part, k] - mean[part, k]) / scale[part, k]
+                out[part, k] = _log_bumps(np.clip(z, -FARTHEST, FARTHEST), atom, self._bandwidth[k])
+        return out - np.log(scale)
+
+
+def _log_bumps(z, atom, width):
+    """Return the log density of Z: normal bumps at atoms, and a little of heavy tails."""
+    steps = (z[:, None] - atom) / width
+    bumps = np.exp(-0.5 * np.minimum(steps**2, 1400.0)).mean(axis=1)
+    bumps *= (1.0 - TAIL) / (width * np.sqrt(2.0 * np.pi))
+    u = np.abs(z) / TAIL_SCALE
+    # log(1 + u^2), for u of any size.
+    far = np.where(u > 1e8, 2.0 * np.log(np.maximum(u, 1.0)), np.log1p(np.minimum(u, 1e8) ** 2))
+    tail = np.log(TAIL / (np.pi * TAIL_SCALE)) - far
+    with np.errstate(divide="ignore"):
+        return np.logaddexp(np.log(bumps), tail)
+
+
+def _fit_parts(terms, squares, weight, whole):
+    """Return what each term of the squared scale counts for, (3, n_outputs).
+
+    Normal misses of that scale are most likely then; the steps, which keep every part positive, are
+    those of non-negative matrix factorisation by the Itakura-Saito divergence (Fevotte, 2009).
+    """
+    n_terms, n_outputs = terms.shape[1:]
+    parts = np.full((n_terms, n_outputs), 1.0 / n_terms)
+    for k in range(n_outputs):
+        if not whole[k] > 0.0:
+            continue
+        own = terms[:, :, k] / whole[k]
+        miss = squares[:, k] / whole[k] + MIN_SCALE**2
+        for _ in range(N_STEPS):
+            found = np.maximum((own * parts[:, k]).sum(axis=1), MIN_SCALE**2)
+            up = (own * (weight * miss / found**2)[:, None]).sum(axis=0)
+            down = (own * (weight / found)[:, None]).sum(axis=0)
+            parts[:, k] *= np.where(down > 0.0, up / np.where(down > 0.0, down, 1.0), 1.0)
+    return parts
+
+
+def _weighted_quantiles(values, weight, level):
+    """Return quantiles of weighted values, which stand in the middle of their weights."""
+    found, where = np.unique(values, return_inverse=True)
+    own = np.bincount(where, weight)
+    centre = (np.cumsum(own) - 0.5 * own) / own.sum()
+    return np.interp(level, centre, found)
+
+
+def _measure_unit(values, weight):
+    """Return the root mean square of each output; 1 where that is zero."""
+    known = weight * ~np.isnan(values[:, 0])
+    largest = np.nanmax(np.abs(values), axis=0, initial=0.0)
+    largest = np.where(largest > 0.0, largest, 1.0)
+    squares = np.average((np.nan_to_num(values) / largest) ** 2, axis=0, weights=known)
+    unit = largest * np.sqrt(squares)
+    return np.where(unit > 0.0, unit, 1.0)
+
+
+def _sum_ranges(values, start):
+    """Return the sum of each range start[k]:start[k + 1] of values."""
+    sums = np.zeros(len(start) - 1)
+    filled = np.flatnonzero(start[1:] > start[:-1])
+    sums[filled] = np.add.reduceat(values, start[filled])
+    return sums
