@@ -8,8 +8,10 @@ import obtree
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from draw_active import draw_active
 from draw_boundaries import draw_all
 from draw_convergence import draw_convergence
+from draw_ferns import draw_ferns
 
 project = "obtree"
 author = "obtree developers"
@@ -71,6 +73,8 @@ def draw_pictures(app):
     """Draw the pictures of the user guide; they are no part of the repository."""
     draw_all(Path(app.srcdir) / "pictures")
     draw_convergence(Path(app.srcdir) / "pictures")
+    draw_active(Path(app.srcdir) / "pictures")
+    draw_ferns(Path(app.srcdir) / "pictures")
 
 
 def setup(app):

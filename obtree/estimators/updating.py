@@ -25,7 +25,7 @@ class UpdateTreeMixin:
         """Let the statistics of the nodes go on with new rows; the splits stay.
 
         Every node counts the rows that pass it, and predicts what it would had they been there
-        in `fit`, which is far quicker than a fit. See :doc:`/user_guide/updating`.
+        in `fit`. See :doc:`/user_guide/updating`.
 
         Parameters
         ----------
@@ -60,8 +60,8 @@ class UpdateForestMixin:
         """Let the statistics of all trees go on with new rows; the splits stay.
 
         Every node counts the rows that pass it, and predicts what it would had they been there
-        in `fit`, which is far quicker than a fit. Estimates on rows left out, which belong to the
-        forest of the fit, are removed. See :doc:`/user_guide/updating`.
+        in `fit`. Estimates on rows left out, which belong to the forest of the fit, are removed.
+        See :doc:`/user_guide/updating`.
 
         Parameters
         ----------

@@ -40,19 +40,18 @@ def update_classes(tree, leaf, codes, weight, keep, criterion):
         slot = leaf * shape[2] + codes[:, k]
         sums[:, k] = np.bincount(slot, weight, shape[0] * shape[2]).reshape(shape[0], shape[2])
     total = np.bincount(leaf, weight, shape[0])
-    for nodes, left, right in _climb(tree):
+    levels = list(_climb(tree))
+    for nodes, left, right in levels:
         sums[nodes] = sums[left] + sums[right]
         total[nodes] = total[left] + total[right]
-    known = tree.value * tree.weighted_n_node_samples[:, None, None]
-    whole = np.rint(known)
-    known = np.where(np.abs(known - whole) <= WHOLE * (1.0 + whole), whole, known)
-    sums += keep * known
-    total += keep * tree.weighted_n_node_samples
-    safe = np.where(total > 0.0, total, 1.0)
-    value = _inherit(tree, sums / safe[:, None, None], total)
-    fractions = np.where(total[:, None, None] > 0.0, value, 0.0)
-    impurity = np.where(total > 0.0, CLASS_IMPURITIES[criterion](fractions), 0.0)
-    return _renew(tree, leaf, keep, value, impurity, total)
+    if keep > 0.0:
+        known = tree.value * tree.weighted_n_node_samples[:, None, None]
+        whole = np.rint(known)
+        sums += keep * np.where(np.abs(known - whole) <= WHOLE * (1.0 + whole), whole, known)
+        total += keep * tree.weighted_n_node_samples
+    sums /= np.where(total > 0.0, total, 1.0)[:, None, None]
+    impurity = np.where(total > 0.0, CLASS_IMPURITIES[criterion](sums), 0.0)
+    return _renew(tree, levels, leaf, keep, sums, impurity, total)
 
 
 def update_numbers(tree, leaf, y, weight, keep, criterion):
@@ -84,14 +83,15 @@ def update_numbers(tree, leaf, y, weight, keep, criterion):
     mean = first + _add_up(leaf, weight[:, None] * (y - first[leaf]), n_nodes) / safe[:, None]
     spread = _add_up(leaf, weight[:, None] * (y - mean[leaf]) ** 2, n_nodes).mean(axis=1)
     found = total, mean, spread
-    for nodes, left, right in _climb(tree):
+    levels = list(_climb(tree))
+    for nodes, left, right in levels:
         merged = _merge(tuple(part[left] for part in found), tuple(part[right] for part in found))
         for part, own in zip(found, merged, strict=True):
             part[nodes] = own
     known = keep * tree.weighted_n_node_samples, tree.value[:, :, 0]
     if criterion == "poisson":
         information = _add_up(leaf, weight[:, None] * _multiply_log(y), n_nodes).mean(axis=1)
-        for nodes, left, right in _climb(tree):
+        for nodes, left, right in levels:
             information[nodes] = information[left] + information[right]
         information += known[0] * (tree.impurity + _multiply_log(known[1]).mean(axis=1))
         total, mean, _ = _merge((*known, 0.0), found)
@@ -101,8 +101,7 @@ def update_numbers(tree, leaf, y, weight, keep, criterion):
         total, mean, spread = _merge((*known, known[0] * tree.impurity), found)
         impurity = spread / np.where(total > 0.0, total, 1.0)
     impurity = np.where(total > 0.0, impurity, 0.0)
-    value = _inherit(tree, mean[:, :, None], total)
-    return _renew(tree, leaf, keep, value, impurity, total)
+    return _renew(tree, levels, leaf, keep, mean[:, :, None], impurity, total)
 
 
 def _climb(tree):
@@ -136,19 +135,16 @@ def _multiply_log(y):
     return y * np.log(np.where(y > 0.0, y, 1.0))
 
 
-def _inherit(tree, value, total):
-    """Let nodes without rows predict what the nearest node above that has rows does."""
-    for nodes, left, right in reversed(list(_climb(tree))):
-        for child in (left, right):
-            value[child] = np.where((total[child] > 0.0)[:, None, None], value[child], value[nodes])
-    return value
-
-
-def _renew(tree, leaf, keep, value, impurity, total):
+def _renew(tree, levels, leaf, keep, value, impurity, total):
     """Return the tree with other statistics."""
     n_rows = np.bincount(leaf, minlength=tree.node_count)
-    for nodes, left, right in _climb(tree):
+    for nodes, left, right in levels:
         n_rows[nodes] = n_rows[left] + n_rows[right]
+    # Nodes without rows predict what the nearest node above that has rows does.
+    for nodes, left, right in reversed(levels):
+        for child in (left, right):
+            empty = total[child] == 0.0
+            value[child[empty]] = value[nodes[empty]]
     if keep > 0.0:
         n_rows += tree.n_node_samples
     arrays = list_arrays(tree.shifted) | {
