@@ -57,6 +57,49 @@ def validate_class_target(y, n_samples):
     return codes, classes
 
 
+def validate_partial_target(y, n_samples):
+    """Encode class labels of which some are absent.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_samples,)
+        Labels as in `validate_class_target`; the number -1 stands for none.
+    n_samples : int
+        Number of rows of X.
+
+    Returns
+    -------
+    codes : ndarray of int32, shape (n_samples, 1)
+        Position of each label in ``classes``; -1 where there is none.
+    classes : list of one ndarray
+        Sorted distinct labels.
+    """
+    labels = _validate_target(y, n_samples)
+    if labels.shape[1] > 1:
+        raise ValueError(
+            f"y has {labels.shape[1]} outputs; expected one column of class labels, with -1 for "
+            "rows without a label"
+        )
+    if labels.dtype.kind in "US" and np.isin(labels.astype(str), "-1").any():
+        raise ValueError(
+            "y is an array of strings and has the label '-1'; expected dtype object where some "
+            "labels are strings and the number -1 stands for none"
+        )
+    known = np.frompyfunc(_is_label, 1, 1)(labels).astype(bool).ravel()
+    if not known.any():
+        raise ValueError(
+            f"y is -1, no label, in all {n_samples} rows; expected a label in at least one"
+        )
+    codes = np.full((n_samples, 1), -1, dtype=np.int32)
+    codes[known], classes = validate_class_target(labels[known, 0], known.sum())
+    return codes, classes
+
+
+def _is_label(label):
+    """Tell whether an entry of y is more than the number -1."""
+    return not (isinstance(label, numbers.Real) and label == -1)
+
+
 def validate_real_target(y, n_samples):
     """Turn a regression target into float64.
 

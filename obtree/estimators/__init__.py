@@ -7,6 +7,7 @@ from obtree.estimators.forest import ObliqueForestClassifier, ObliqueForestRegre
 from obtree.estimators.io import load_model, save_model
 from obtree.estimators.nongreedy import NonGreedyTreeClassifier, NonGreedyTreeRegressor
 from obtree.estimators.nongreedy_forest import NonGreedyForestClassifier, NonGreedyForestRegressor
+from obtree.estimators.semi_supervised import SemiSupervisedForestClassifier
 from obtree.estimators.tao import TAOTreeClassifier, TAOTreeRegressor
 from obtree.estimators.tao_forest import TAOForestClassifier, TAOForestRegressor
 from obtree.estimators.tao_path import tao_path
@@ -25,6 +26,7 @@ __all__ = [
     "ObliqueForestRegressor",
     "ObliqueTreeClassifier",
     "ObliqueTreeRegressor",
+    "SemiSupervisedForestClassifier",
     "TAOForestClassifier",
     "TAOForestRegressor",
     "TAOTreeClassifier",

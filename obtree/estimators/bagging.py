@@ -190,30 +190,37 @@ class BaseObliqueForest(BaseForestModel, BaseOblique):
             plan = self._plan_growth(X, y, sample_weight, known_offset)
             if grown:
                 self._check_same_problem(grown[0], plan)
-            stats = {}
-            fresh = []
-            vars(self).pop("relevance_", None)
-            if len(grown) < self.n_estimators:
-                fresh = self._grow_missing(plan, grown, entropy, stats)
-                self._bags = Bags(self._samples, plan.X.shape[0], plan.rows, plan.weight)
-            else:
-                warnings.warn(
-                    "Warm-start fitting without increasing n_estimators does not fit new trees.",
-                    stacklevel=2,
-                )
-            if grown:
-                known = getattr(self, "splitter_stats_", {})
-                stats = {name: stats.get(name, 0) + known.get(name, 0) for name in known | stats}
-            self.splitter_stats_ = stats
-            self._entropy = entropy
-            self._store_forest(
-                grown + fresh, plan.target.n_outputs, plan.target.classes, plan.rule.max_features
-            )
-            if fresh:
-                self._remember_rows(plan)
-            if fresh or not hasattr(self, "oob_score_"):
+            if self._grow_and_store(plan, grown, entropy) or not hasattr(self, "oob_score_"):
                 self._store_out_of_bag(plan)
         return self
+
+    def _grow_and_store(self, plan, grown, entropy):
+        """Set the fitted attributes of a forest that goes on from some trees.
+
+        Returns whether trees have been grown.
+        """
+        stats = {}
+        fresh = []
+        vars(self).pop("relevance_", None)
+        if len(grown) < self.n_estimators:
+            fresh = self._grow_missing(plan, grown, entropy, stats)
+            self._bags = Bags(self._samples, plan.X.shape[0], plan.rows, plan.weight)
+        else:
+            warnings.warn(
+                "Warm-start fitting without increasing n_estimators does not fit new trees.",
+                stacklevel=3,
+            )
+        if grown:
+            known = getattr(self, "splitter_stats_", {})
+            stats = {name: stats.get(name, 0) + known.get(name, 0) for name in known | stats}
+        self.splitter_stats_ = stats
+        self._entropy = entropy
+        self._store_forest(
+            grown + fresh, plan.target.n_outputs, plan.target.classes, plan.rule.max_features
+        )
+        if fresh:
+            self._remember_rows(plan)
+        return len(fresh) > 0
 
     def _check_forest_params(self):
         """Refuse parameters that concern the forest and not its trees."""

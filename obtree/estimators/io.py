@@ -38,6 +38,7 @@ from obtree.estimators.npy import can_store
 from obtree.estimators.packed_states import pack_states, unpack_states
 from obtree.estimators.saved_members import decode_members, encode_members, split_chains
 from obtree.estimators.saved_params import decode_params, encode_params
+from obtree.estimators.semi_supervised import SemiSupervisedForestClassifier
 from obtree.estimators.settings import is_race
 from obtree.estimators.tao import TAOTreeClassifier, TAOTreeRegressor
 from obtree.estimators.tao_forest import TAOForestClassifier, TAOForestRegressor
@@ -83,6 +84,7 @@ ESTIMATORS = {
         TAOForestClassifier,
         TAOForestRegressor,
         DensityForest,
+        SemiSupervisedForestClassifier,
     )
 }
 

@@ -84,7 +84,8 @@ def test_labels_decide_where_alpha_is_large():
 def test_a_criterion_with_parameters_is_copied():
     given = SemiSupervisedGain(alpha=7.0)
     made = make_criterion(given, Targets([[0], [-1]], [1], partial=True))
-    assert made is not given and made.alpha == 7.0
+    assert made is not given
+    assert made.alpha == 7.0
     assert find_criterion("semi_supervised", "partial") is SemiSupervisedGain
     with pytest.raises(ValueError, match="partial"):
         make_criterion(given, Targets([[0], [1]], [2]))

@@ -12,6 +12,7 @@ from obtree import (
     ObliqueForestRegressor,
     ObliqueTreeClassifier,
     ObliqueTreeRegressor,
+    SemiSupervisedForestClassifier,
 )
 from obtree.criterion.registry import CLASSIFICATION, REGRESSION
 from obtree.splitter import available
@@ -30,6 +31,8 @@ def list_expected_failures(estimator):
         return dict.fromkeys(BOOTSTRAP_FAILURES, "a batch holds rows, whatever they weigh")
     if isinstance(estimator, ObliqueForestClassifier) and estimator.splitter == "co2":
         return dict.fromkeys(BOOTSTRAP_FAILURES, "rows are set aside, whatever they weigh")
+    if isinstance(estimator, SemiSupervisedForestClassifier):
+        return {"check_classifiers_classes": "-1 stands for no label, and is one there"}
     draws = getattr(estimator, "_draws_bootstraps", lambda: False)
     return BOOTSTRAP_FAILURES if draws() else {}
 
@@ -57,6 +60,7 @@ def list_estimators():
     yield FernClassifier(3, depth=3, splitter="axis_random", n_candidates=1)
     yield DensityForest(5, n_jobs=2)
     yield DensityForest(5, splitter="random_oblique", truncate=False)
+    yield SemiSupervisedForestClassifier(3, splitter="axis", bootstrap=False, n_jobs=2)
     for criterion in CLASSIFICATION[1:]:
         yield ObliqueTreeClassifier(criterion=criterion)
     for criterion in REGRESSION[1:]:
