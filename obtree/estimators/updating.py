@@ -60,8 +60,9 @@ class UpdateForestMixin:
         """Let the statistics of all trees go on with new rows; the splits stay.
 
         Every node counts the rows that pass it, and predicts what it would had they been there
-        in `fit`. Estimates on rows left out, which belong to the forest of the fit, are removed.
-        See :doc:`/user_guide/updating`.
+        in `fit`. Estimates on rows left out, which belong to the forest of the fit, are removed,
+        and so is what distributions of regression need of its rows. See
+        :doc:`/user_guide/updating`.
 
         Parameters
         ----------

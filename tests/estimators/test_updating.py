@@ -204,6 +204,15 @@ def test_estimates_of_the_fit_are_removed():
     assert forest.estimators_[0].tree_.weighted_n_node_samples[0] == 400
 
 
+def test_distributions_are_those_of_the_rows_of_the_fit():
+    forest = ObliqueForestRegressor(5, splitter="axis", random_state=0).fit(X, NUMBERS)
+    assert forest.predict(X[:3], quantiles=[0.1, 0.9]).shape == (3, 2)
+    forest.update_leaves(X, NUMBERS)
+    with pytest.raises(ValueError, match="after update_leaves"):
+        forest.predict(X[:3], quantiles=[0.1, 0.9])
+    assert forest.fit(X, NUMBERS).predict(X[:3], quantiles=0.5).shape == (3,)
+
+
 def test_a_mixture_of_settings_goes_on():
     forest = ObliqueForestClassifier(10, splitter=["axis", "random_oblique"], random_state=0)
     forest.fit(X[:100], Y[:100])
