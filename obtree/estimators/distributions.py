@@ -1,5 +1,6 @@
 """Predictive distributions of forests for regression: spreads, quantiles and log densities."""
 
+import dataclasses
 import warnings
 from functools import cached_property
 
@@ -17,7 +18,7 @@ from obtree.forest.shared_leaves import INTERPOLATIONS, read_quantiles
 
 
 class LeafIndex:
-    """Training rows by leaf and by y; made when first needed, and never saved.
+    """Training rows by tree, leaf and y; made when first needed, and never saved.
 
     Parameters
     ----------
@@ -26,36 +27,56 @@ class LeafIndex:
 
     Attributes
     ----------
-    rows : LeafRows
-        Training rows of every leaf, with weights times draws.
     weight : float64 ndarray of shape (n_rows,)
         Weights of the training rows; 0 for those that took no part.
-    is_out : bool ndarray of shape (n_rows, n_trees)
-        Whether the tree has not drawn the row.
+    offset : int64 ndarray of shape (n_trees + 1,)
+        Number of the first node of each tree, and number of all nodes.
     """
 
     def __init__(self, parts):
         self._training, *estimators = parts
-        bags, leaves = self._training.bags, self._training.leaves
+        leaves = self._training.leaves
         self._trees = [getattr(tree, tree._tree_attribute) for tree in estimators]
-        node_counts = [tree.node_count for tree in self._trees]
-        if leaves.shape[1] != len(node_counts) or (leaves.max(axis=0) >= node_counts).any():
+        self._seeds = [tree.random_state for tree in estimators]
+        self._node_counts = [tree.node_count for tree in self._trees]
+        if leaves.shape[1] != len(self._trees) or (leaves.max(axis=0) >= self._node_counts).any():
             raise ValueError("the training rows that the forest keeps are not those of its trees")
-        self.weight = bags.spread_weight()
-        if bags.rows is not None:
-            absent = np.ones(len(self.weight), dtype=bool)
-            absent[bags.rows] = False
-            self.weight[absent] = 0.0
-        self.is_out = np.empty(leaves.shape, dtype=bool)
-        seeds = [tree.random_state for tree in estimators]
-        self.rows = list_leaf_rows(leaves, node_counts, self._weigh(seeds), divide=False)
+        self.weight = self._training.bags.spread_weight()
+        self.offset = np.concatenate([[0], np.cumsum(self._node_counts, dtype=np.int64)])
 
-    def _weigh(self, seeds):
-        """Yield what each training row weighs in each tree."""
-        for t, seed in enumerate(seeds):
-            counts = self._training.bags.count(t, seed)
-            self.is_out[:, t] = counts == 0
-            yield counts * self.weight
+    def list_counts(self):
+        """Yield how often each tree drew each training row."""
+        for t, seed in enumerate(self._seeds):
+            yield self._training.bags.count(t, seed)
+
+    @cached_property
+    def is_out(self):
+        """Whether the tree has not drawn the row, (n_rows, n_trees)."""
+        is_out = np.empty(self._training.leaves.shape, dtype=bool)
+        for t, counts in enumerate(self.list_counts()):
+            is_out[:, t] = counts == 0
+        return is_out
+
+    @cached_property
+    def shares(self):
+        """Training rows of every leaf, among which the leaf shares a weight of 1."""
+        return self._list_rows(divide=True)
+
+    @cached_property
+    def weights(self):
+        """The same rows, with weights times draws."""
+        return self._list_rows(divide=False)
+
+    @cached_property
+    def counted(self):
+        """The same rows, each of which counts as often as it was drawn, whatever it weighs."""
+        rows = self.weights
+        return dataclasses.replace(rows, weight=np.rint(rows.weight / self.weight[rows.member]))
+
+    def _list_rows(self, divide):
+        """Gather the training rows of every leaf."""
+        weights = (counts * self.weight for counts in self.list_counts())
+        return list_leaf_rows(self._training.leaves, self._node_counts, weights, divide)
 
     @cached_property
     def rank(self):
@@ -69,11 +90,9 @@ class LeafIndex:
         return ResidualModel(self._training, self._trees, self)
 
     @cached_property
-    def counted(self):
-        """The same rows, each of which counts as often as it was drawn, whatever it weighs."""
-        rows = self.rows
-        draws = rows.weight / self.weight[rows.member]
-        return type(rows)(rows.offset, rows.start, rows.member, np.rint(draws), rows.n_rows)
+    def has_constant_leaves(self):
+        """Whether the mean of the values that leaves keep is what the trees predict."""
+        return not any(tree.leaf_kind.fields for tree in self._trees)
 
     def read(self, leaves, levels, rows, **options):
         """Read quantiles of the training rows in these leaves; see `read_quantiles`."""
@@ -205,8 +224,13 @@ class DistributionMixin:
     def _predict_distribution(self, X):
         """Return means and scales, (n_samples, n_outputs), and the model they belong to."""
         index = self._index_leaves()
-        mean = self._predict_values(X)[:, :, 0]
-        return mean, index.model.measure_scale(self._find_leaves(X)), index.model
+        model = index.model
+        scale, mean = model.measure_scale(self._find_leaves(X), self._count_threads())
+        # Where the leaves that are known say what `predict` does, rows need not go down twice.
+        is_known = model.is_judged and index.has_constant_leaves
+        if not is_known or len(getattr(self, "chains_", ())):
+            mean = self._predict_values(X)[:, :, 0]
+        return mean, scale, model
 
     def predict_quantiles(
         self,
@@ -280,24 +304,27 @@ class DistributionMixin:
         index = self._index_leaves()
         leaves = self._training.leaves if X is None else self._find_leaves(X)
         if oob_score:
-            rows = self._read_indices(indices, len(leaves))
+            known = self._read_indices(indices, len(leaves))
             is_out = _leave_out_duplicates(index.is_out, duplicates)
-            says = is_out[rows] | (rows < 0)[:, None]
+            says = is_out[known] | (known < 0)[:, None]
             leaves = np.where(says, leaves, np.int32(-1))
             if not says.any(axis=1).all():
                 warnings.warn(
                     "Some rows were drawn by every tree, and have no out-of-bag quantiles",
                     stacklevel=2,
                 )
+        if not weighted_quantile:
+            rows = index.counted
+        else:
+            rows = index.shares if weighted_leaves else index.weights
         order = np.argsort(levels, kind="stable")
         found = np.empty((len(leaves), self.n_outputs_, len(levels)))
         found[:, :, order] = index.read(
             leaves,
             levels[order],
-            index.rows if weighted_quantile else index.counted,
+            rows,
             interpolation=interpolation,
             counts=not weighted_quantile,
-            shares=weighted_quantile and weighted_leaves,
             by_tree=not aggregate_leaves_first,
             n_threads=self._count_threads(),
         )

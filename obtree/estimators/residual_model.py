@@ -21,6 +21,8 @@ no trees left rows out, the distribution is normal, with the variance of y among
 import numpy as np
 from scipy.special import ndtri
 
+from obtree.forest.shared_leaves import measure_leaves
+
 #: Fewest rows left out that say how Z is distributed.
 MIN_JUDGED = 20
 
@@ -56,104 +58,71 @@ class ResidualModel:
     rows : TrainingRows
     trees : list of Tree
         Of the forest.
-    index : LeafIndex
-        Training rows by leaf.
+    draws : LeafIndex
+        Which rows trees have drawn, and what rows weigh.
+    n_threads : int, default=1
+        Number of threads.
     """
 
-    def __init__(self, rows, trees, index):
-        self._n_trees = len(trees)
-        self._offset = index.rows.offset
+    def __init__(self, rows, trees, draws, n_threads=1):
+        self._offset = draws.offset
         self._shrink = rows.shrink
-        self._value = np.concatenate([tree.value[:, :, 0] for tree in trees])
-        weight = np.where(np.isnan(rows.misses[:, 0]), 0.0, index.weight)
+        value = np.concatenate([tree.value[:, :, 0] for tree in trees])
+        weight = np.where(np.isnan(rows.misses[:, 0]), 0.0, draws.weight)
         self.is_judged = np.count_nonzero(weight) >= MIN_JUDGED
-        unit = _measure_unit(rows.misses if self.is_judged else rows.y, index.weight)
         if not self.is_judged:
-            # In units, or squares might be too large.
-            self._fit_neighbours(rows.y, index, unit)
+            self._fit_neighbours(rows, draws)
             return
-        squares = (np.nan_to_num(rows.misses) / unit) ** 2
+        self._unit = _measure_unit(rows.misses, weight)
+        squares = (np.nan_to_num(rows.misses) / self._unit) ** 2
         self._whole = (weight[:, None] * squares).sum(axis=0) / weight.sum()
-        self._unit = unit
-        self._noise = self._average(index, squares, weight, self._whole)
+        noise = _average_nodes(rows.leaves, draws, squares, weight, self._whole)
+        self._kept = np.stack([value, noise], axis=2)
         judged = np.flatnonzero(weight)
-        terms = np.concatenate(
-            [
-                self._list_terms(np.where(index.is_out[part], rows.leaves[part], np.int32(-1)))
-                for part in np.split(judged, range(CHUNK_ROWS, len(judged), CHUNK_ROWS))
-            ]
-        )
+        leaves = np.where(draws.is_out[judged], rows.leaves[judged], np.int32(-1))
+        terms = self._list_terms(measure_leaves(leaves, self._offset, self._kept, n_threads))
         weight, squares = weight[judged], squares[judged]
         self._parts = _fit_parts(terms, squares, weight, self._whole)
         scale = self._combine_terms(terms)
         # Where nothing is ever missed, nothing is divided by nothing.
         scale = np.where(scale > 0.0, scale, 1.0)
-        self._set_shape(rows.misses[judged] / unit / scale, weight)
+        self._set_shape(rows.misses[judged] / self._unit / scale, weight)
 
-    def _fit_neighbours(self, y, index, unit):
+    def _fit_neighbours(self, rows, draws):
         """Take the variance among neighbours for the scale, and the normal distribution for Z."""
-        n_outputs = y.shape[1]
-        self._unit = unit
-        self._centre = np.average(y, axis=0, weights=index.weight)
-        centred = (y - self._centre) / unit
-        self._whole = np.average(centred**2, axis=0, weights=index.weight)
+        weight = draws.weight
+        n_outputs = rows.y.shape[1]
+        # In units, or squares might be too large.
+        self._unit = _measure_unit(rows.y, weight)
+        y = rows.y / self._unit
+        y = y - np.average(y, axis=0, weights=weight)
+        self._whole = np.average(y**2, axis=0, weights=weight)
         nobody = np.zeros(n_outputs)
-        self._mean = self._average(index, centred, index.weight, nobody)
-        self._noise = self._average(index, centred**2, index.weight, nobody)
+        mean = _average_nodes(rows.leaves, draws, y, weight, nobody)
+        noise = _average_nodes(rows.leaves, draws, y**2, weight, nobody)
+        self._kept = np.stack([mean, noise], axis=2)
         level = np.linspace(0.0, 1.0, N_LEVELS)
         end = 0.5 / (N_LEVELS - 1)
         table = ndtri(np.clip(level, end, 1.0 - end))
         self.table = np.repeat(table[None], n_outputs, axis=0)
-        self._centre_z, self._spread_z = np.zeros(n_outputs), np.ones(n_outputs)
+        self._spread_z = np.ones(n_outputs)
         self._bandwidth = np.full(n_outputs, BANDWIDTH * (N_LEVELS - 1.0) ** -0.2)
 
-    @staticmethod
-    def _average(index, values, weight, otherwise):
-        """Return the mean of values over the training rows of every node, (n_nodes, n_outputs)."""
-        rows = index.rows
-        own = rows.weight * (weight > 0.0)[rows.member]
-        total = _sum_ranges(own, rows.start)
-        means = np.repeat(otherwise[None], len(total), axis=0)
-        for k in range(values.shape[1]):
-            sums = _sum_ranges(own * values[rows.member, k], rows.start)
-            np.divide(sums, total, out=means[:, k], where=total > 0.0)
-        return means
-
-    def _list_terms(self, leaves):
-        """Return the terms of the squared scale by the trees that have a say.
-
-        Parameters
-        ----------
-        leaves : int32 ndarray of shape (n_rows, n_trees)
-            -1 where the tree has no say.
-
-        Returns
-        -------
-        terms : ndarray of shape (n_rows, 3, n_outputs)
-        """
-        says = leaves >= 0
-        n_says = np.maximum(says.sum(axis=1), 1)[:, None]
-        node = np.where(says, leaves, 0) + self._offset
-        terms = np.empty((len(leaves), 3, self._value.shape[1]))
-        for k in range(self._value.shape[1]):
-            terms[:, 0, k] = (self._noise[node, k] * says).sum(axis=1) / n_says[:, 0]
-            value = np.where(says, self._value[node, k] / self._unit[k], 0.0)
-            mean = value.sum(axis=1, keepdims=True) / n_says
-            squares = (((value - mean) * says) ** 2).sum(axis=1)
-            terms[:, 1, k] = squares / np.maximum(n_says[:, 0] - 1, 1)
-        terms[:, 2] = self._whole
-        return terms
+    def _list_terms(self, moments):
+        """Return the terms of the squared scale, in units, (3, n_rows, n_outputs)."""
+        whole = np.broadcast_to(self._whole, moments.shape[:2])
+        return np.stack([moments[:, :, 2], moments[:, :, 1] / self._unit**2, whole])
 
     def _combine_terms(self, terms):
         """Return the scale, in units, (n_rows, n_outputs)."""
-        squares = (terms * self._parts).sum(axis=1)
+        squares = (terms * self._parts[:, None]).sum(axis=0)
         return np.sqrt(np.maximum(squares, MIN_SCALE**2 * self._whole))
 
     def _set_shape(self, misses, weight):
         """Keep the quantiles of Z, and what its density takes."""
         level = np.linspace(0.0, 1.0, N_LEVELS)
         n_rows = weight.sum() ** 2 / (weight**2).sum()
-        tables, centre, spread, width = [], [], [], []
+        tables, spread, width = [], [], []
         for z in misses.T:
             table = _weighted_quantiles(z, weight, level)
             low, high = np.interp([0.25, 0.75], level, table)
@@ -161,36 +130,36 @@ class ResidualModel:
             deviation = np.sqrt(np.average((z - mean) ** 2, weights=weight))
             robust = min(deviation, (high - low) / 1.34) or deviation or 1.0
             tables.append(table)
-            centre.append(mean)
             spread.append(deviation)
             width.append(BANDWIDTH * robust * n_rows**-0.2)
         self.table = np.array(tables)
-        self._centre_z, self._spread_z = np.array(centre), np.array(spread)
+        self._spread_z = np.array(spread)
         self._bandwidth = np.array(width)
 
-    def measure_scale(self, leaves):
-        """Return what Z is multiplied with at some rows, in units of y.
+    def measure_scale(self, leaves, n_threads=1):
+        """Measure what Z is multiplied with at some rows.
 
         Parameters
         ----------
         leaves : int32 ndarray of shape (n_rows, n_trees)
+        n_threads : int, default=1
+            Number of threads.
 
         Returns
         -------
         scale : ndarray of shape (n_rows, n_outputs)
+            In units of y.
+        mean : ndarray of shape (n_rows, n_outputs)
+            Mean of the values of the leaves; without meaning unless `is_judged`.
         """
-        scale = np.empty((len(leaves), len(self._unit)))
-        for first in range(0, len(leaves), CHUNK_ROWS):
-            part = leaves[first : first + CHUNK_ROWS]
-            if self.is_judged:
-                found = self._shrink * self._combine_terms(self._list_terms(part))
-            else:
-                node = part + self._offset
-                mean = self._mean[node].mean(axis=1)
-                found = np.sqrt(np.maximum(self._noise[node].mean(axis=1) - mean**2, 0.0))
-                found = np.maximum(found, MIN_SCALE * np.sqrt(self._whole))
-            scale[first : first + CHUNK_ROWS] = found * self._unit
-        return scale
+        moments = measure_leaves(leaves, self._offset, self._kept, n_threads)
+        mean = moments[:, :, 0]
+        if self.is_judged:
+            scale = self._shrink * self._combine_terms(self._list_terms(moments))
+        else:
+            least = MIN_SCALE * np.sqrt(self._whole)
+            scale = np.maximum(np.sqrt(np.maximum(moments[:, :, 2] - mean**2, 0.0)), least)
+        return scale * self._unit, mean
 
     def measure_std(self, scale):
         """Return the standard deviation for each scale, (n_rows, n_outputs)."""
@@ -247,17 +216,20 @@ def _fit_parts(terms, squares, weight, whole):
     Normal misses of that scale are most likely then; the steps, which keep every part positive, are
     those of non-negative matrix factorisation by the Itakura-Saito divergence (Fevotte, 2009).
     """
-    n_terms, n_outputs = terms.shape[1:]
+    n_terms, _, n_outputs = terms.shape
     parts = np.full((n_terms, n_outputs), 1.0 / n_terms)
     for k in range(n_outputs):
         if not whole[k] > 0.0:
             continue
-        own = terms[:, :, k] / whole[k]
+        own = np.ascontiguousarray(terms[:, :, k] / whole[k])
         miss = squares[:, k] / whole[k] + MIN_SCALE**2
         for _ in range(N_STEPS):
-            found = np.maximum((own * parts[:, k]).sum(axis=1), MIN_SCALE**2)
-            up = (own * (weight * miss / found**2)[:, None]).sum(axis=0)
-            down = (own * (weight / found)[:, None]).sum(axis=0)
+            # Sums without BLAS are the same everywhere.
+            found = np.maximum((own * parts[:, k, None]).sum(axis=0), MIN_SCALE**2)
+            slope = weight / found
+            down = (own * slope).sum(axis=1)
+            slope *= miss / found
+            up = (own * slope).sum(axis=1)
             parts[:, k] *= np.where(down > 0.0, up / np.where(down > 0.0, down, 1.0), 1.0)
     return parts
 
@@ -280,9 +252,18 @@ def _measure_unit(values, weight):
     return np.where(unit > 0.0, unit, 1.0)
 
 
-def _sum_ranges(values, start):
-    """Return the sum of each range start[k]:start[k + 1] of values."""
-    sums = np.zeros(len(start) - 1)
-    filled = np.flatnonzero(start[1:] > start[:-1])
-    sums[filled] = np.add.reduceat(values, start[filled])
-    return sums
+def _average_nodes(leaves, draws, values, weight, otherwise):
+    """Return the mean of values over the rows of every node, (n_nodes of all trees, n_outputs).
+
+    Rows count as often as the tree has drawn them; where there are none, the mean is `otherwise`.
+    """
+    means = np.repeat(otherwise[None], draws.offset[-1], axis=0)
+    for t, counts in enumerate(draws.list_counts()):
+        rows = np.flatnonzero(counts * weight)
+        leaf, own = leaves[rows, t], (counts * weight)[rows]
+        first, end = draws.offset[t], draws.offset[t + 1]
+        total = np.bincount(leaf, own, minlength=end - first)
+        for k in range(values.shape[1]):
+            sums = np.bincount(leaf, own * values[rows, k], minlength=end - first)
+            np.divide(sums, total, out=means[first:end, k], where=total > 0.0)
+    return means

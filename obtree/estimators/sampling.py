@@ -93,8 +93,9 @@ class Bags:
         Returns
         -------
         weight : ndarray of float64, shape (n_samples,)
+            0 for rows that take no part.
         """
-        weight = np.ones(self.n_samples)
-        if self.weight is not None:
-            weight[slice(None) if self.rows is None else self.rows] = self.weight
+        weight = np.zeros(self.n_samples)
+        taken = slice(None) if self.rows is None else self.rows
+        weight[taken] = 1.0 if self.weight is None else self.weight
         return weight

@@ -76,20 +76,16 @@ def remember_rows(plan, trees, seeds, bags, n_threads, gain=1.0):
     y = np.ascontiguousarray(plan.target.y)
     leaves = find_leaves(Predictor(trees), X, n_threads)
     weight = bags.spread_weight()
-    if bags.rows is not None:
-        absent = np.ones(len(weight), dtype=bool)
-        absent[bags.rows] = False
-        weight[absent] = 0.0
     unit = plan.take_rows().measure_spread()
     residuals = Residuals(y / unit)
-    for t, (tree, seed) in enumerate(zip(trees, seeds, strict=True)):
+    for t, (tree, seed, leaf) in enumerate(zip(trees, seeds, leaves.T.copy(), strict=True)):
         out = np.flatnonzero(bags.count(t, seed) == 0)
         if not len(out):
             continue
         if tree.leaf_kind.fields:
             values = Predictor([tree]).predict(X[out], n_threads=n_threads)[:, :, 0]
         else:
-            values = tree.value[leaves[out, t], :, 0]
+            values = tree.value[leaf[out], :, 0]
         residuals.add(out, values / unit)
     judged = residuals.n_judges > 1
     misses = np.where(judged[:, None], -unit * residuals.mean, np.nan)

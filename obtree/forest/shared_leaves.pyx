@@ -1,5 +1,6 @@
-"""Quantiles of the training rows that share leaves with a row (Meinshausen, 2006).
+"""What the leaves of a row say about it: moments of numbers kept there, and quantiles.
 
+Quantiles are those of the training rows that share leaves with a row (Meinshausen, 2006).
 In each tree the training rows in the leaf of a row share the weight of the tree. The weights of all
 trees add up in an array as long as the training rows, one for each thread; what was touched is put
 in the order of y, and the quantiles are read from the sums. The work is the number of training
@@ -21,6 +22,7 @@ from obtree.core.types cimport idx_t
 cdef enum:
     BLOCK_ROWS = 16
     ENTRY_WORK = 30                   # nanoseconds for a training row in a leaf
+    MOMENT_WORK = 5                   # and for a leaf
 
 # How to read a quantile between two values.
 cdef enum:
@@ -49,7 +51,6 @@ cdef struct Reading:
     double* out                       # (n_rows, n_outputs, n_levels)
     int interpolation
     bint counts                       # weights are numbers of draws, and rows count that often
-    bint shares                       # each leaf weighs the same
     bint by_tree                      # mean of the quantiles of the trees
     double** total                    # SCRATCH of each thread: (n_members) zeros
     int32_t** touched                 # (n_members)
@@ -61,23 +62,17 @@ cdef struct Reading:
 cdef inline idx_t gather_tree(const Reading* task, idx_t i, idx_t t, double* total,
                               int32_t* touched, idx_t n) noexcept nogil:
     """Add the weights of one tree; returns how many rows have been touched so far."""
-    cdef int64_t k, leaf, first, end
-    cdef double unit = 1.0
+    cdef int64_t k, leaf
     cdef int32_t j
     if task.leaves[i * task.n_trees + t] < 0:
         return n
     leaf = task.offset[t] + task.leaves[i * task.n_trees + t]
-    first, end = task.start[leaf], task.start[leaf + 1]
-    if task.shares:
-        unit = 0.0
-        for k in range(first, end):
-            unit += task.weight[k]
-    for k in range(first, end):
+    for k in range(task.start[leaf], task.start[leaf + 1]):
         j = task.member[k]
         if total[j] == 0.0:
             touched[n] = j
             n += 1
-        total[j] += task.weight[k] / unit
+        total[j] += task.weight[k]
     return n
 
 
@@ -218,7 +213,7 @@ cdef void read_block(void* context, idx_t item, idx_t member, void* team) noexce
 
 def read_quantiles(const int32_t[:, ::1] leaves, rows, const double[:, ::1] y,
                    const uint32_t[:, ::1] rank, levels, *, interpolation="linear",
-                   bint counts=False, bint shares=True, bint by_tree=False, idx_t n_threads=1):
+                   bint counts=False, bint by_tree=False, idx_t n_threads=1):
     """Read quantiles of the training rows that share leaves with each row.
 
     Parameters
@@ -237,8 +232,6 @@ def read_quantiles(const int32_t[:, ::1] leaves, rows, const double[:, ::1] y,
     counts : bool, default=False
         Whether weights are whole numbers, and each value is to stand there so often. Otherwise
         a value stands in the middle of its weight.
-    shares : bool, default=True
-        Whether each leaf weighs the same; otherwise each training row does.
     by_tree : bool, default=False
         Mean of the quantiles of the trees instead of quantiles of what trees have together.
     n_threads : int, default=1
@@ -270,7 +263,7 @@ def read_quantiles(const int32_t[:, ::1] leaves, rows, const double[:, ::1] y,
     task.y, task.rank, task.level = &y[0, 0], &rank[0, 0], &level[0]
     task.out = &found[0, 0, 0]
     task.interpolation = _CODES[interpolation]
-    task.counts, task.shares, task.by_tree = counts, shares, by_tree
+    task.counts, task.by_tree = counts, by_tree
     n_threads = choose_threads(
         ENTRY_WORK * max(1.0, 2.0 * mean_size) * task.n_rows * task.n_trees, n_threads
     )
@@ -290,4 +283,80 @@ def read_quantiles(const int32_t[:, ::1] leaves, rows, const double[:, ::1] y,
     n_blocks = (task.n_rows + BLOCK_ROWS - 1) // BLOCK_ROWS
     with nogil:
         run_items(read_block, &task, n_blocks, n_threads, NULL)
+    return out
+
+
+cdef struct Moments:
+    idx_t n_rows, n_trees, n_outputs
+    const int32_t* leaves             # (n_rows, n_trees) -1 where the tree has no say
+    const int64_t* offset             # (n_trees)
+    const double* kept                # (n_nodes, n_outputs, 2)
+    double* out                       # (n_rows, n_outputs, 3)
+
+
+cdef void measure_block(void* context, idx_t item, idx_t member, void* team) noexcept nogil:
+    """Moments of the rows of one block."""
+    cdef const Moments* task = <const Moments*>context
+    cdef const double* kept
+    cdef const int32_t* leaf
+    cdef double* out
+    cdef double first, second, squares
+    cdef idx_t i, t, k, n
+    cdef idx_t width = 2 * task.n_outputs
+    for i in range(item * BLOCK_ROWS, min((item + 1) * BLOCK_ROWS, task.n_rows)):
+        leaf = task.leaves + i * task.n_trees
+        for k in range(task.n_outputs):
+            kept = task.kept + 2 * k
+            out = task.out + 3 * (i * task.n_outputs + k)
+            first = second = squares = 0.0
+            n = 0
+            for t in range(task.n_trees):
+                if leaf[t] >= 0:
+                    first += kept[(task.offset[t] + leaf[t]) * width]
+                    second += kept[(task.offset[t] + leaf[t]) * width + 1]
+                    n += 1
+            n = max(n, 1)
+            first /= n
+            for t in range(task.n_trees):
+                if leaf[t] >= 0:
+                    squares += (kept[(task.offset[t] + leaf[t]) * width] - first) ** 2
+            out[0], out[1], out[2] = first, squares / max(n - 1, 1), second / n
+
+
+def measure_leaves(const int32_t[:, ::1] leaves, const int64_t[::1] offset,
+                   const double[:, :, ::1] kept, idx_t n_threads=1):
+    """Measure what the leaves of each row have in common.
+
+    Parameters
+    ----------
+    leaves : int32 ndarray of shape (n_rows, n_trees)
+        Leaf of each row; -1 where the tree has no say.
+    offset : int64 ndarray of shape (n_trees,)
+        Number of the first node of each tree.
+    kept : float64 ndarray of shape (n_nodes of all trees, n_outputs, 2)
+        Two numbers of each node.
+    n_threads : int, default=1
+        Number of threads.
+
+    Returns
+    -------
+    moments : float64 ndarray of shape (n_rows, n_outputs, 3)
+        Mean and variance of the first number over trees, and mean of the second.
+    """
+    cdef Moments task
+    cdef double[:, :, ::1] found
+    cdef idx_t n_blocks
+    task.n_rows, task.n_trees, task.n_outputs = leaves.shape[0], leaves.shape[1], kept.shape[1]
+    out = np.empty((task.n_rows, task.n_outputs, 3))
+    if task.n_rows == 0:
+        return out
+    found = out
+    task.leaves, task.offset, task.kept = &leaves[0, 0], &offset[0], &kept[0, 0, 0]
+    task.out = &found[0, 0, 0]
+    n_threads = choose_threads(
+        MOMENT_WORK * task.n_rows * task.n_trees * task.n_outputs, n_threads
+    )
+    n_blocks = (task.n_rows + BLOCK_ROWS - 1) // BLOCK_ROWS
+    with nogil:
+        run_items(measure_block, &task, n_blocks, n_threads, NULL)
     return out

@@ -186,6 +186,13 @@ def test_density_is_that_of_the_quantiles():
             assert abs(np.interp(q, grid, mass) - level) < 0.04
 
 
+@pytest.mark.parametrize("params", [{}, {"splitter": "random_oblique"}, {"splitter": "auto"}])
+def test_means_are_those_of_predict(params):
+    forest = fit(**params)
+    many = np.tile(NEW, (30, 1))
+    np.testing.assert_array_equal(forest.predict(many, return_std=True)[0], forest.predict(many))
+
+
 def test_shapes():
     two = np.column_stack([Y, -3 * Y])
     forest = fit(two)
