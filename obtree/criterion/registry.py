@@ -6,6 +6,7 @@ from obtree.criterion.absolute_error import AbsoluteError
 from obtree.criterion.base import Criterion
 from obtree.criterion.classes import Entropy, Gini, MaxMinority, SumMinority, SumOfVariances, Twoing
 from obtree.criterion.gaussian import GaussianGain
+from obtree.criterion.linear_gaussian import LinearGaussian
 from obtree.criterion.moments import FriedmanError, Poisson, SquaredError
 from obtree.criterion.semi_supervised import SemiSupervisedGain
 
@@ -23,6 +24,7 @@ _VALUES = {
     "absolute_error": AbsoluteError,
     "friedman_mse": FriedmanError,
     "poisson": Poisson,
+    "linear_gaussian": LinearGaussian,
 }
 
 _ROWS = {

@@ -195,7 +195,11 @@ def resolve_leaf(estimator, monotonic_cst):
     if isinstance(fitter, SavedPart):
         raise ValueError(fitter.explain(FITTERS))
     if not isinstance(fitter, LeafFitter):
-        fitter = FITTERS[check_param("leaf", fitter, *FITTERS)]
+        name = check_param("leaf", fitter, *FITTERS)
+        if name == "constant" and estimator.criterion == "linear_gaussian":
+            # Splits that make good lines are of no use without the lines.
+            name = "linear_gaussian"
+        fitter = FITTERS[name]
     l2 = check_param("leaf_l2", estimator.leaf_l2, Number(0.0, MAX_L2, open_low=True))
     if fitter is None:
         return None

@@ -108,9 +108,14 @@ cdef class LeafFitter(Parametrised):
 
 
 include "linear_leaves.pxi"
+include "linear_gaussian_leaves.pxi"
 
 #: What fits leaves, by the name of their kind; grown trees have constant ones.
-FITTERS = {ConstantLeaf.name: None, LinearLeaf.name: LinearFitter}
+FITTERS = {
+    ConstantLeaf.name: None,
+    LinearLeaf.name: LinearFitter,
+    LinearGaussianLeaf.name: LinearGaussianFitter,
+}
 _OWN = tuple(FITTERS)
 
 

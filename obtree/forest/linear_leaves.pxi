@@ -13,6 +13,7 @@ from obtree.core.memory cimport Workspace, free_block, grow_block
 from obtree.core.names import show
 from obtree.core.params import Number, check_param
 from obtree.core.types cimport X_t, idx_t, w_t
+from obtree.linear.best_columns cimport sort_features
 from obtree.linear.leaf_solver cimport LeafSolver
 from obtree.tree.leaf_models import LinearLeaf
 from obtree.tree.path import find_parents
@@ -332,16 +333,3 @@ cdef class LinearFitter(LeafFitter):
                 self._all_weights, capacity * n_values, sizeof(double))
             self._capacity = capacity
         return 0
-
-
-cdef void sort_features(int32_t* feature, idx_t n) noexcept nogil:
-    """Insertion sort: there are few."""
-    cdef idx_t k, at
-    cdef int32_t moving
-    for k in range(1, n):
-        moving = feature[k]
-        at = k
-        while at > 0 and feature[at - 1] > moving:
-            feature[at] = feature[at - 1]
-            at -= 1
-        feature[at] = moving

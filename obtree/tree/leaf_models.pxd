@@ -2,7 +2,8 @@
 # that keep no arrays are constant: predictors read the values from their nodes and ask no model.
 #
 #     bind       once per tree     GIL held, may raise; take pointers to the tree's arrays here
-#     predict    many times        no GIL, several threads at once, on one bound model
+#     predict    many times        no GIL, several threads at once, on one bound model;
+#                                  predict_variance as well, where the kind `has_variance`
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
@@ -24,3 +25,8 @@ cdef class LeafModel:
     # an output; is_known (n): 0 where the row gets the value of its leaf after all.
     cdef void predict(self, const int32_t* node, const X_t* x, idx_t n, double* values,
                       uint8_t* is_known) noexcept nogil
+
+    # The same for kinds that predict a distribution. OUT values, variance (n * n_values): finite
+    # numbers, variances positive.
+    cdef void predict_variance(self, const int32_t* node, const X_t* x, idx_t n, double* values,
+                               double* variance) noexcept nogil

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from libc.math cimport NAN
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from obtree.core.types cimport X_t, idx_t
@@ -67,6 +68,9 @@ cdef class LeafModel:
     #: constant leaves keep none.
     fields = {}
 
+    #: Whether it predicts variances as well.
+    has_variance = False
+
     def __init__(self, tree):
         cdef const int64_t[::1] n_classes = tree.n_classes
         self.tree = tree
@@ -76,6 +80,12 @@ cdef class LeafModel:
         self.n_values = self.n_outputs * self.max_n_classes
         self.n_classes = &n_classes[0]
         self.bind(tree)
+
+    @staticmethod
+    def is_needed(tree):
+        """Whether the arrays of the tree say more than the values of its leaves do."""
+        fields = tree.leaf_kind.fields.items()
+        return all(field.by != "term" or len(getattr(tree, name)) for name, field in fields)
 
     @staticmethod
     def move(tree, offset):
@@ -112,6 +122,13 @@ cdef class LeafModel:
         cdef idx_t r
         for r in range(n):
             is_known[r] = 0
+
+    cdef void predict_variance(self, const int32_t* node, const X_t* x, idx_t n, double* values,
+                               double* variance) noexcept nogil:
+        """Predict the means and variances of a block of rows; kinds that have them implement it."""
+        cdef idx_t k
+        for k in range(n * self.n_values):
+            values[k] = variance[k] = NAN
 
 
 cdef class ConstantLeaf(LeafModel):
@@ -198,10 +215,12 @@ cdef class LinearLeaf(LeafModel):
 
 
 include "gaussian_leaf.pxi"
-
+include "linear_gaussian_leaf.pxi"
 
 #: The kinds that trees may have, by name.
-_KINDS = {kind.name: kind for kind in (ConstantLeaf, LinearLeaf, GaussianLeaf)}
+_KINDS = {
+    kind.name: kind for kind in (ConstantLeaf, LinearLeaf, GaussianLeaf, LinearGaussianLeaf)
+}
 _OWN = tuple(_KINDS)
 
 

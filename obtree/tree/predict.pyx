@@ -25,7 +25,8 @@ from obtree.tree.early_exit cimport checks_now, drop_decided
 from obtree.tree.pack cimport PackedView
 from obtree.tree.path import trace_paths
 from obtree.tree.reduce cimport (
-    ADD_VALUES, ADD_VOTES, MODEL_ROWS, NAME_LEAVES, Task, finish_rows, reduce_models, reduce_tree,
+    ADD_VALUES, ADD_VOTES, LIST_MOMENTS, MODEL_ROWS, NAME_LEAVES, Task, finish_rows, list_moments,
+    reduce_models, reduce_tree,
 )
 from obtree.tree.rows cimport (
     LANES, RowView, Rows, clear_block, load_block, open_rows, prepare_block,
@@ -177,6 +178,37 @@ cdef class Predictor:
         self._run(rows, n_threads, &task)
         return leaves
 
+    def list_moments(self, X, n_threads=1):
+        """Mean and variance of what each tree predicts, where leaves say how sure they are.
+
+        Parameters
+        ----------
+        X : ndarray or scipy sparse matrix of shape (n_rows, n_features)
+        n_threads : int, default=1
+
+        Returns
+        -------
+        means, variances : ndarray of shape (n_rows, n_trees, n_outputs)
+            Of Gaussians.
+        """
+        cdef PackedForest forest = self._forest
+        cdef Task task
+        for t, tree in enumerate(self._trees):
+            if not tree.leaf_kind.has_variance:
+                raise ValueError(
+                    f"tree {t} has {tree.leaf_kind.name} leaves; expected such as predict a "
+                    "variance"
+                )
+        cdef Rows rows = open_rows(X, forest.view.n_features)
+        shape = rows.view.n_rows, forest.view.n_trees, forest.n_outputs
+        cdef cnp.ndarray means = np.empty(shape), variances = np.empty(shape)
+        task.reduction = LIST_MOMENTS
+        task.classes = NULL
+        task.means = <double*>cnp.PyArray_DATA(means)
+        task.variances = <double*>cnp.PyArray_DATA(variances)
+        self._run(rows, n_threads, &task)
+        return means, variances
+
     def decision_path(self, X, n_threads=1):
         """Nodes that each row passes.
 
@@ -262,7 +294,7 @@ cdef class Predictor:
         lists_size = (5 * block_rows + 3 * LANES + 15) // 16 * 16
         scores_size = 0
         if view.models != NULL:
-            scores_size = (2 * MODEL_ROWS * view.n_values + 15) // 16 * 16
+            scores_size = (4 * MODEL_ROWS * view.n_values + 15) // 16 * 16
         if task.classes != NULL:
             sums_size = (2 * block_rows * view.n_values + 15) // 16 * 16
         cdef cnp.npy_intp size = n_workers * (x_size + lists_size + scores_size + sums_size)
@@ -358,7 +390,10 @@ cdef void run_block(void* context, idx_t block, idx_t worker, void* team) noexce
                 view.wide_nodes + view.start[t], <const X_t*>x, n, view.n_features,
                 view.n_unchecked[t], found, lists,
             )
-        if view.models != NULL and view.models[t] != NULL and task.reduction != NAME_LEAVES:
+        if task.reduction == LIST_MOMENTS:
+            list_moments(view, &task, t, <const X_t*>x, start, n, found,
+                         <double*>(x + shared.x_size + shared.lists_size))
+        elif view.models != NULL and view.models[t] != NULL and task.reduction != NAME_LEAVES:
             reduce_models(view, &task, t, <const X_t*>x, start, n, found,
                           <double*>(x + shared.x_size + shared.lists_size))
         else:

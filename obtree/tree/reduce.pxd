@@ -2,6 +2,7 @@
 
 from libc.math cimport log
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
+from libc.string cimport memcpy
 
 from obtree.core.types cimport X_t, idx_t
 from obtree.tree.leaf_models cimport LeafModel
@@ -12,6 +13,7 @@ cdef enum Reduction:
     ADD_VALUES                    # add the leaf's values
     ADD_VOTES                     # add 1 to the class with the largest value
     NAME_LEAVES                   # write the leaf's node number
+    LIST_MOMENTS                  # write what the leaf's model says of each output
 
 
 cdef enum:
@@ -35,6 +37,8 @@ cdef struct Task:
     # `out` is scratch for one block.
     int64_t* classes
     int64_t* leaves               # (n_rows, n_trees)
+    double* means                 # (n_rows, n_trees, n_values)
+    double* variances             # the same
     # How far one tree can move two classes apart, and what sums may be wrong by: see
     # early_exit.pxd.
     # Infinite when every row has to go through every tree.
@@ -134,6 +138,34 @@ cdef inline void reduce_models(const PackedView* view, const Task* task, idx_t t
         first += here
 
 
+cdef inline void list_moments(const PackedView* view, const Task* task, idx_t t, const X_t* x,
+                              idx_t start, idx_t n, const uint32_t* found,
+                              double* scratch) noexcept nogil:
+    """Write the means and variances of one tree, whose leaves predict both.
+
+    Parameters
+    ----------
+    x : IN (n, n_features)
+        The rows.
+    scratch : (2, MODEL_ROWS, n_values)
+    """
+    cdef idx_t n_values = view.n_values
+    cdef idx_t size = n_values * sizeof(double), first = 0, here, r, at
+    cdef int32_t node[MODEL_ROWS]
+    cdef double* variances = scratch + MODEL_ROWS * n_values
+    while first < n:
+        here = min(<idx_t>MODEL_ROWS, n - first)
+        for r in range(here):
+            node[r] = view.node_id[view.start[t] + found[first + r]]
+        (<LeafModel>view.models[t]).predict_variance(node, x + first * view.n_features, here,
+                                                     scratch, variances)
+        for r in range(here):
+            at = ((start + first + r) * view.n_trees + t) * n_values
+            memcpy(task.means + at, scratch + r * n_values, size)
+            memcpy(task.variances + at, variances + r * n_values, size)
+        first += here
+
+
 cdef inline void finish_rows(const PackedView* view, const Task* task, idx_t start, idx_t n,
                              const uint32_t* number) noexcept nogil:
     """Turn sums into means, and means into classes where these are wanted.
@@ -146,7 +178,7 @@ cdef inline void finish_rows(const PackedView* view, const Task* task, idx_t sta
     """
     cdef idx_t r, k, row
     cdef double* sums
-    if task.reduction == NAME_LEAVES:
+    if task.reduction == NAME_LEAVES or task.reduction == LIST_MOMENTS:
         return
     if task.divisor != 1.0:
         sums = task.out + (start - task.first_row) * view.n_values

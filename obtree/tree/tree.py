@@ -180,10 +180,7 @@ class Tree(OffsetModel):
             self.lower_threshold = None
         if self.term_share is not None and (np.diff(self.term_ptr) <= 1).all():
             self.term_share = None
-        if any(
-            field.by == "term" and not len(getattr(self, name))
-            for name, field in self.leaf_kind.fields.items()
-        ):
+        if not self.leaf_kind.is_needed(self):
             for name in self.leaf_kind.fields:
                 setattr(self, name, None)
             self.leaf_kind = ConstantLeaf
