@@ -17,6 +17,7 @@ ESTIMATORS = {
     "nongreedy-forest": "NonGreedyForest",
     "disjunctive-tree": "DisjunctiveTree",
     "disjunctive-forest": "DisjunctiveForest",
+    "ferns": "Fern",
 }
 TASKS = {"classification": "Classifier", "regression": "Regressor"}
 

@@ -4,6 +4,7 @@ Items of work are counted. A first run tells how many there are; in the second t
 the one in the middle begins, and fewer have to begin than before.
 """
 
+import copy
 import os
 import threading
 
@@ -36,6 +37,8 @@ TALL = RNG.integers(0, 200, size=(40_000, 64))
 
 FOREST = ObliqueForestClassifier(9, splitter="axis", random_state=0).fit(X, Y)
 PLANES = ObliqueForestClassifier(3, splitter="co2", random_state=0).fit(X, Y)
+FERNS = FernClassifier(9, depth=6, random_state=0).fit(X, Y)
+CODES = (MANY[:, 0] > 0).astype(int)
 FORMS = DisjunctiveForestClassifier(2, n_epochs=1, random_state=0).fit(X, Y)
 
 # In the caller's own thread, on which every item is begun by looking for signals.
@@ -53,6 +56,9 @@ DIRECT = {
     "apply": lambda: FOREST.apply(MANY),
     "decision_path": lambda: FOREST.decision_path(MANY),
     "proximity": lambda: FOREST.proximity(MANY[:3000], X),
+    "uncertainty": lambda: FOREST.uncertainty(MANY),
+    "update_leaves": lambda: copy.copy(FOREST).update_leaves(MANY, CODES),
+    "predict_proba of ferns": lambda: FERNS.predict_proba(MANY),
     "disjunctive predict_proba": lambda: FORMS.predict_proba(MANY),
 }
 
