@@ -26,6 +26,12 @@ cdef class Criterion:
     #: those and the classes that some of them have.
     target_kind = None
 
+    #: Whether it reads X beside its targets.
+    reads_rows = False
+
+    #: Whether it may find no cut where all of them lose.
+    may_decline = False
+
     def __cinit__(self, *args, **kwargs):
         self.goal = INFINITY
         self.negligible = impurity_epsilon()

@@ -15,7 +15,8 @@ the unit, so that impurities are not negative.
 Departures from the paper: its lines are those of one variable, these have several regressors, and
 a ridge; of many columns, those that correlate best with the targets in the node take part. Where
 a direction has many cuts, as many of them are looked at as there is use for, evenly spaced by the
-weight of the rows. A row that lacks a regressor is given the mean of the node. Several outputs
+weight of the rows. Two lines are less sure of themselves than one, so a cut may lose; such a cut is
+not found, and growth ends where there is no other. A row that lacks a regressor is given the mean of the node. Several outputs
 are taken to be independent given x: their logarithms are averaged.
 """
 
@@ -46,11 +47,16 @@ cdef enum:
     # Columns among which a node looks for its regressors. Wider data have so many for each tree,
     # those that correlate best with the targets of all of its rows.
     MAX_POOL = 64
+    # Regressors of a leaf, see tree/linear_gaussian_leaf.pxi.
+    LEAF_REGRESSORS = 24
     # Cuts of a direction that are looked at.
     MAX_CUTS = 32
 
-# A side weighs as much as this many rows at least: a line needs some.
-cdef double MIN_SIDE = 5.0
+# A side weighs as much as this many rows at least, and so many more for each column of X that the
+# line of a leaf may have: lines need some, and log likelihoods suffer more than squared errors
+# where they have few.
+cdef double MIN_SIDE = 10.0
+cdef double MIN_SIDE_COLUMN = 1.5
 
 # Penalty of the lines, in rows.
 cdef double RIDGE = 1.0
@@ -67,12 +73,13 @@ cdef class LinearGaussian(Criterion):
 
     target_kind = "real"
 
-    #: Checks have to come with X.
     reads_rows = True
+    may_decline = True
 
     cdef const y_t* _y
     cdef double _unit                 # what one row weighs
     cdef idx_t _max_regressors
+    cdef double _min_side             # weight of a side, at least
     # Of a tree.
     cdef feature_t* _pool             # (MAX_POOL) columns to look at, ascending
     cdef idx_t _n_pool
@@ -87,6 +94,7 @@ cdef class LinearGaussian(Criterion):
     cdef double* _left                # of those left of a cut
     cdef double* _right
     cdef double _margin               # less than this between two cuts is rounding
+    cdef double _unsplit              # what a cut has to be better than
     cdef FlipBase _flips
     # Scratch.
     cdef X_t* _x                      # (n) a column
@@ -106,6 +114,9 @@ cdef class LinearGaussian(Criterion):
         self._unit = self.prepared
         m = self.n_outputs
         self._max_regressors = q
+        self._min_side = MIN_SIDE
+        if data != NULL:
+            self._min_side += MIN_SIDE_COLUMN * min(data.n_features, <idx_t>LEAF_REGRESSORS)
         size = count_sums(q, m)
         self._pool = <feature_t*>workspace.take(MAX_POOL, sizeof(feature_t))
         self._rating = <double*>workspace.take(MAX_POOL, sizeof(double))
@@ -166,7 +177,8 @@ cdef class LinearGaussian(Criterion):
             record += self._width
         self._margin = 1e-12 * self._total[0]
         stats.weight = self._total[0] * self._unit
-        stats.impurity = self._sum_deviations(self._total) / self._total[0]
+        self._unsplit = -self._sum_deviations(self._total)
+        stats.impurity = -self._unsplit / self._total[0]
         stats.level = self._mean[0]
         return 0
 
@@ -298,14 +310,14 @@ cdef class LinearGaussian(Criterion):
         cdef w_t weight_left = left[0], weight_right = self._total[0] - left[0]
         cdef idx_t k
         cdef double score
-        if min(weight_left, weight_right) < MIN_SIDE or not is_allowed(
+        if min(weight_left, weight_right) < self._min_side or not is_allowed(
             limits, n_left, self._n - n_left, weight_left * self._unit, weight_right * self._unit
         ):
             return
         for k in range(count_sums(self._q, self.n_outputs)):
             self._right[k] = self._total[k] - left[k]
         score = -self._sum_deviations(left) - self._sum_deviations(self._right)
-        if not score > best.score + self._margin:
+        if not score > max(best.score, self._unsplit) + self._margin:
             return
         if limits.monotone != 0 and not keeps_order(
             limits,

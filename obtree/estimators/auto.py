@@ -8,10 +8,12 @@ from obtree.estimators.bagging import BaseObliqueForest
 from obtree.estimators.base import PredictorCache
 from obtree.estimators.chains import Booster
 from obtree.estimators.member import make_template
+from obtree.estimators.params import predicts_lines
 from obtree.estimators.race import Race
 from obtree.estimators.settings import (
     AUTO,
     CLASSIFICATION,
+    LINEAR_GAUSSIAN,
     REGRESSION,
     is_race,
     list_settings,
@@ -52,6 +54,8 @@ class BaseAutoForest(BaseObliqueForest):
 
     def _known_settings(self):
         """Return what "auto" stands for."""
+        if predicts_lines(self):
+            return LINEAR_GAUSSIAN
         return CLASSIFICATION if is_classifier(self) else REGRESSION
 
     def _grow_missing(self, plan, grown, entropy, stats):

@@ -9,8 +9,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from obtree.core.names import show
 from obtree.core.params import FLAG, check_param, refuse_param
-from obtree.data.validate_target import validate_real_target
 from obtree.estimators.base import PredictorCache
+from obtree.estimators.gaussian_mixture import ForestMixtureMixin, check_outputs
 from obtree.estimators.leaf_rows import list_leaf_rows
 from obtree.estimators.residual_model import ResidualModel
 from obtree.estimators.training_rows import describe_rows, remember_rows, restore_rows
@@ -99,7 +99,7 @@ class LeafIndex:
         return read_quantiles(leaves, rows, self._training.y, self.rank, levels, **options)
 
 
-class DistributionMixin:
+class DistributionMixin(ForestMixtureMixin):
     """Predictive distributions, for forests of regression trees.
 
     A subclass calls `_remember_rows` in its `fit`.
@@ -109,6 +109,7 @@ class DistributionMixin:
 
     def _remember_rows(self, plan):
         """Keep what predictive distributions need of the training rows."""
+        super()._remember_rows(plan)
         self._training = remember_rows(
             plan,
             self._list_trees(),
@@ -164,6 +165,8 @@ class DistributionMixin:
         The distribution is that of the mean of the trees plus an error whose scale depends on the
         row, and whose shape is that of the errors of training rows in trees that have left them
         out; where no tree has left out rows, it is normal. See :doc:`/user_guide/distributions`.
+        Where leaves predict Gaussians, it is the mean of the trees' distributions: see
+        :doc:`/user_guide/linear_gaussian`.
 
         Parameters
         ----------
@@ -192,6 +195,12 @@ class DistributionMixin:
                 "one of the two"
             )
         levels = None if quantiles is None else read_levels(quantiles)
+        check_is_fitted(self)
+        if self._predicts_gaussians():
+            if return_std:
+                return tuple(map(self._shape_outputs, self._predict_gaussian_moments(X)))
+            found = self._predict_gaussian_quantiles(X, levels)
+            return self._shape_quantiles(found, np.ndim(quantiles) == 0)
         mean, scale, model = self._predict_distribution(X)
         if return_std:
             return self._shape_outputs(mean), self._shape_outputs(model.measure_std(scale))
@@ -215,10 +224,11 @@ class DistributionMixin:
         log_prob : ndarray of shape (n_samples,)
             Summed over outputs, whose errors are taken as independent.
         """
+        check_is_fitted(self)
+        y = check_outputs(y, X, self.n_outputs_)
+        if self._predicts_gaussians():
+            return self._measure_gaussian_density(X, y).sum(axis=1)
         mean, scale, model = self._predict_distribution(X)
-        y = validate_real_target(y, len(mean))
-        if y.shape != mean.shape:
-            raise ValueError(f"y has {y.shape[1]} outputs, expected {mean.shape[1]}")
         return model.measure_log_density(mean, scale, y).sum(axis=1)
 
     def _predict_distribution(self, X):

@@ -235,10 +235,10 @@ class ObliqueForestRegressor(DistributionMixin, UpdateForestMixin, RegressionTas
         How a node is split; see `obtree.splitter`. "auto" races several settings on rows that
         trees leave out and mixes the best of them, and a list races what it names, "auto"
         standing for all of those; see :doc:`/user_guide/race`.
-    criterion : {"squared_error", "friedman_mse", "absolute_error", "poisson"}, \
-            default="squared_error"
+    criterion : {"squared_error", "friedman_mse", "absolute_error", "poisson", \
+            "linear_gaussian"}, default="squared_error"
         Impurity that splits reduce: a name, or a subclass of
-        ``obtree.criterion.base.Criterion``.
+        ``obtree.criterion.base.Criterion``. "linear_gaussian" implies such leaves.
     max_depth : int, default=None
         Greatest depth; None grows until leaves are pure or too small.
     min_samples_split : int or float, default=2
@@ -283,9 +283,9 @@ class ObliqueForestRegressor(DistributionMixin, UpdateForestMixin, RegressionTas
         each tree, before the splitter sees them (rotation forest); X must be dense.
     rotation_size : int, default=3
         Features in a group of the rotation.
-    leaf : {"constant", "linear"} or LeafFitter, default="constant"
-        What a leaf predicts: the mean of its rows, or a ridge regression fitted to them,
-        for leaves of at least 10 rows. See :doc:`/user_guide/linear_leaves`.
+    leaf : {"constant", "linear", "linear_gaussian"} or LeafFitter, default="constant"
+        What a leaf predicts: the mean of its rows, or a ridge regression fitted to them; see
+        :doc:`/user_guide/linear_leaves` and, with a deviation, :doc:`/user_guide/linear_gaussian`.
     leaf_l2 : float, default=1.0
         Ridge penalty of linear leaves, for features standardised in the leaf.
     relevance : bool or "auto", default="auto"
@@ -319,6 +319,8 @@ class ObliqueForestRegressor(DistributionMixin, UpdateForestMixin, RegressionTas
         the forest and trees in it ("fraction", "n_trees"), and the seconds they took.
     relevance_ : ndarray of shape (n_features_in_,)
         How often each feature takes part where features are drawn by relevance.
+    noise_scale_ : ndarray of shape (n_outputs_,)
+        What the variances of linear Gaussian leaves are multiplied by, as rows left out ask for.
     oob_score_ : float
         Score on the rows left out, when `oob_score` is set.
     oob_prediction_ : ndarray of shape (n_samples,) or (n_samples, n_outputs)

@@ -15,7 +15,7 @@ from obtree.builder.rule import NO_LIMIT, GrowthRule
 from obtree.core.names import list_names, show, suggest
 from obtree.core.params import FLAG, Fraction, Integer, Number, check_param, refuse_param
 from obtree.core.saved import SavedPart
-from obtree.forest.leaf_fitter import FITTERS, MAX_L2, LeafFitter
+from obtree.forest.leaf_fitter import FITTERS, MAX_L2, LeafFitter, LinearGaussianFitter
 
 #: A part of the rows.
 PART = Fraction(0.0, 1.0, open_low=True)
@@ -176,6 +176,27 @@ def resolve_monotonic_cst(estimator, splitter, n_outputs, n_classes):
     return np.ascontiguousarray(signs, dtype=np.int8)
 
 
+def predicts_lines(estimator):
+    """Tell whether the leaves of an estimator are lines with Gaussian noise.
+
+    They are asked for by name, or by a criterion whose splits make good lines and are of no use
+    without them.
+
+    Parameters
+    ----------
+    estimator : estimator object
+        Has ``leaf`` and ``criterion``.
+
+    Returns
+    -------
+    bool
+    """
+    leaf, name = estimator.leaf, LinearGaussianFitter.kind.name
+    if isinstance(leaf, str) and leaf == "constant":
+        return isinstance(estimator.criterion, str) and estimator.criterion == name
+    return isinstance(leaf, LinearGaussianFitter) or (isinstance(leaf, str) and leaf == name)
+
+
 def resolve_leaf(estimator, monotonic_cst):
     """Check what is asked of the leaves.
 
@@ -196,10 +217,7 @@ def resolve_leaf(estimator, monotonic_cst):
         raise ValueError(fitter.explain(FITTERS))
     if not isinstance(fitter, LeafFitter):
         name = check_param("leaf", fitter, *FITTERS)
-        if name == "constant" and estimator.criterion == "linear_gaussian":
-            # Splits that make good lines are of no use without the lines.
-            name = "linear_gaussian"
-        fitter = FITTERS[name]
+        fitter = LinearGaussianFitter if predicts_lines(estimator) else FITTERS[name]
     l2 = check_param("leaf_l2", estimator.leaf_l2, Number(0.0, MAX_L2, open_low=True))
     if fitter is None:
         return None

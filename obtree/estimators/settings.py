@@ -144,6 +144,10 @@ REGRESSION = (
     ),
 )
 
+#: What "auto" stands for where leaves are lines with Gaussian noise: a race is won by the least
+#: squared error, and what is wanted are distributions.
+LINEAR_GAUSSIAN = (Setting("random_oblique", "random_oblique"),)
+
 #: Parameters of the forest with which refined trees cannot be grown, unless they are defaults.
 NOT_REFINED = (
     "min_samples_split",

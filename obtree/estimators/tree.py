@@ -17,6 +17,7 @@ from obtree.estimators.base import (
     restore_on_error,
 )
 from obtree.estimators.choice import TREES, choose_plan
+from obtree.estimators.gaussian_mixture import TreeDistributionMixin
 from obtree.estimators.settings import AUTO, is_race, list_settings
 from obtree.estimators.task import ClassificationTask, RegressionTask
 from obtree.estimators.updating import UpdateTreeMixin
@@ -282,7 +283,7 @@ class ObliqueTreeClassifier(UpdateTreeMixin, ClassificationTask, BaseObliqueTree
         self.leaf_l2 = leaf_l2
 
 
-class ObliqueTreeRegressor(UpdateTreeMixin, RegressionTask, BaseObliqueTree):
+class ObliqueTreeRegressor(TreeDistributionMixin, UpdateTreeMixin, RegressionTask, BaseObliqueTree):
     """Decision tree for regression with a choice of splitters.
 
     Parameters
@@ -291,10 +292,10 @@ class ObliqueTreeRegressor(UpdateTreeMixin, RegressionTask, BaseObliqueTree):
         How a node is split; see `obtree.splitter`. "auto" tries several, with small and with larger
         leaves, on thirds of the rows set aside and takes the best of them; a list tries what it
         names. Only parameters left at their defaults are varied.
-    criterion : {"squared_error", "friedman_mse", "absolute_error", "poisson"}, \
-            default="squared_error"
+    criterion : {"squared_error", "friedman_mse", "absolute_error", "poisson", \
+            "linear_gaussian"}, default="squared_error"
         Impurity that splits reduce: a name, or a subclass of
-        ``obtree.criterion.base.Criterion``.
+        ``obtree.criterion.base.Criterion``. "linear_gaussian" implies such leaves.
     max_depth : int, default=None
         Greatest depth; None grows until leaves are pure or too small.
     min_samples_split : int or float, default=2
@@ -315,9 +316,10 @@ class ObliqueTreeRegressor(UpdateTreeMixin, RegressionTask, BaseObliqueTree):
         Complexity parameter of minimal cost-complexity pruning.
     monotonic_cst : array-like of int of shape (n_features,) or dict, default=None
         Direction (1, 0, -1) in which the prediction may follow each feature.
-    leaf : {"constant", "linear"} or LeafFitter, default="constant"
+    leaf : {"constant", "linear", "linear_gaussian"} or LeafFitter, default="constant"
         What a leaf predicts: the mean of its rows, or a ridge regression fitted to them,
-        for leaves of at least 10 rows. See :doc:`/user_guide/linear_leaves`.
+        for leaves of at least 10 rows; "linear_gaussian" ones say how sure they are. See
+        :doc:`/user_guide/linear_leaves`, :doc:`/user_guide/linear_gaussian`.
     leaf_l2 : float, default=1.0
         Ridge penalty of linear leaves, for features standardised in the leaf.
 

@@ -8,6 +8,7 @@
 
 import numpy as np
 
+from libc.float cimport DBL_MAX
 from libc.math cimport fabs, isfinite, sqrt
 from libc.stdint cimport int32_t, int64_t
 
@@ -23,6 +24,9 @@ from obtree.tree.rows cimport clear_block, load_block
 
 # Rows that the noise of the whole tree counts for in a leaf.
 cdef double NOISE_ROWS = 5.0
+
+# How far a prediction may lie from the targets of its leaf, as a fraction of their range.
+cdef double MARGIN = 0.25
 
 # Smallest and largest variance of a noise; densities stay finite where there is none.
 cdef double LEAST_NOISE = 1e-200
@@ -59,6 +63,7 @@ cdef class LinearGaussianFitter(LinearFitter):
     # weights, and a row of `inverse`.
     cdef double* _terms
     cdef idx_t _term_size
+    cdef double[:, :, ::1] _range     # (n_nodes, 2, n_outputs)
     cdef double[:, ::1] _left_over    # (n_nodes, n_outputs) sums of squares
     cdef double[::1] _free            # (n_nodes) degrees of freedom behind them
     cdef double[::1] _shares          # (n_nodes)
@@ -107,6 +112,7 @@ cdef class LinearGaussianFitter(LinearFitter):
 
     cdef int begin(self, object tree) except -1:
         LinearFitter.begin(self, tree)
+        self._range = np.zeros((tree.node_count, 2, tree.n_outputs))
         self._left_over = np.zeros((tree.node_count, tree.n_outputs))
         self._free = np.zeros(tree.node_count)
         self._shares = np.zeros(tree.node_count)
@@ -140,6 +146,7 @@ cdef class LinearGaussianFitter(LinearFitter):
             if not isfinite(self._squares[k]):
                 self._squares[k] = MOST_NOISE
             self._left_over[node, k] = self._squares[k]
+            self._find_range(n, k, &self._range[node, 0, k], &self._range[node, 1, k])
             self._intercepts[node, k] = self._centre_y[k]
         self._free[node] = count_free(total, repeats * (1.0 + used) - 1.0)
         self._shares[node] = repeats / total
@@ -167,6 +174,8 @@ cdef class LinearGaussianFitter(LinearFitter):
             "leaf_line_weight": all_terms[:, 3:3 + m],
             "leaf_line_inverse": all_terms[:, 3 + m:3 + m + q],
             "leaf_line_mean": np.asarray(self._intercepts),
+            "leaf_line_low": np.asarray(self._range)[:, 0],
+            "leaf_line_high": np.asarray(self._range)[:, 1],
             "leaf_line_noise": noise,
             "leaf_line_share": np.asarray(self._shares),
         }
@@ -191,6 +200,18 @@ cdef class LinearGaussianFitter(LinearFitter):
             for p in range(n):
                 self._y[p * m + k] -= self._centre_y[k]
             self._centre_y[k] += first
+
+    cdef void _find_range(self, idx_t n, idx_t k, double* low, double* high) noexcept nogil:
+        """What an output may be predicted as."""
+        cdef idx_t m = self.problem.n_outputs, p
+        cdef double margin
+        low[0] = high[0] = 0.0
+        for p in range(n):
+            low[0] = min(low[0], self._y[p * m + k])
+            high[0] = max(high[0], self._y[p * m + k])
+        margin = MARGIN * (high[0] - low[0])
+        low[0] = max(self._centre_y[k] + (low[0] - margin), -DBL_MAX)
+        high[0] = min(self._centre_y[k] + (high[0] + margin), DBL_MAX)
 
     cdef idx_t _choose_regressors(self, idx_t n, idx_t n_candidates) noexcept nogil:
         """Take the candidates that correlate best with the targets; how many."""

@@ -8,6 +8,11 @@ from itertools import pairwise
 
 import numpy as np
 
+from obtree.criterion.registry import CLASSIFICATION, REGRESSION
+
+#: The criteria that `rate_split` and `list_cuts` know: those that measure y alone.
+RATED = tuple(name for name in (*CLASSIFICATION, *REGRESSION) if name != "linear_gaussian")
+
 MASK = 2**64 - 1
 
 

@@ -8,7 +8,8 @@
 # (Criminisi, Shotton and Konukoglu 2011, section 4.2): `share` is one over the weight of the
 # leaf's rows, in rows, and inverse' inverse the inverse of the regressors' Gram matrix. A row that
 # lacks a regressor gets z = 0, the mean of the leaf's rows, and what the regressor varies by there
-# times its weight is added to the variance.
+# times its weight is added to the variance. The mean stays between `low` and `high`: far from the
+# leaf's rows a line says little.
 
 import numpy as np
 
@@ -20,6 +21,9 @@ from obtree.core.types cimport X_t, idx_t
 cdef enum:
     # Regressors of a leaf, at most: it keeps half a square of numbers for them.
     MAX_REGRESSORS = 24
+
+# Variances stay finite.
+cdef double MOST_VARIANCE = 1e300
 
 
 def count_regressors(n_features, n_values):
@@ -42,6 +46,8 @@ cdef class LinearGaussianLeaf(LeafModel):
         "leaf_line_weight": LeafArray(np.float64, "term", wide=True),
         "leaf_line_inverse": LeafArray(np.float64, "term", columns=count_regressors),
         "leaf_line_mean": LeafArray(np.float64, "node", wide=True),
+        "leaf_line_low": LeafArray(np.float64, "node", wide=True),
+        "leaf_line_high": LeafArray(np.float64, "node", wide=True),
         "leaf_line_noise": LeafArray(np.float64, "node", wide=True),
         "leaf_line_share": LeafArray(np.float64, "node"),
     }
@@ -53,6 +59,8 @@ cdef class LinearGaussianLeaf(LeafModel):
     cdef const double* _weight
     cdef const double* _inverse
     cdef const double* _mean
+    cdef const double* _low
+    cdef const double* _high
     cdef const double* _noise
     cdef const double* _share
     cdef idx_t _width                 # of a row of _inverse
@@ -79,6 +87,8 @@ cdef class LinearGaussianLeaf(LeafModel):
             )
         if not (arrays["leaf_line_noise"][is_leaf] > 0.0).all():
             raise ValueError("leaf_line_noise must be positive at leaves")
+        if (arrays["leaf_line_low"] > arrays["leaf_line_high"]).any():
+            raise ValueError("leaf_line_low must not be above leaf_line_high")
         for name in ("leaf_line_share", "leaf_line_spread"):
             if (arrays[name] < 0.0).any():
                 raise ValueError(f"{name} must not be negative")
@@ -116,10 +126,14 @@ cdef class LinearGaussianLeaf(LeafModel):
         cdef const double[:, ::1] weight = tree.leaf_line_weight
         cdef const double[:, ::1] inverse = tree.leaf_line_inverse
         cdef const double[:, ::1] mean = tree.leaf_line_mean
+        cdef const double[:, ::1] low = tree.leaf_line_low
+        cdef const double[:, ::1] high = tree.leaf_line_high
         cdef const double[:, ::1] noise = tree.leaf_line_noise
         cdef const double[::1] share = tree.leaf_line_share
         self._ptr = &ptr[0]
         self._mean = &mean[0, 0]
+        self._low = &low[0, 0]
+        self._high = &high[0, 0]
         self._noise = &noise[0, 0]
         self._share = &share[0]
         self._width = inverse.shape[1]
@@ -133,23 +147,17 @@ cdef class LinearGaussianLeaf(LeafModel):
 
     cdef void predict(self, const int32_t* node, const X_t* x, idx_t n, double* values,
                       uint8_t* is_known) noexcept nogil:
-        cdef idx_t r, v
+        cdef idx_t r
         for r in range(n):
             self._predict_row(node[r], x + r * self.n_features, values + r * self.n_values, NULL)
             is_known[r] = 1
-            for v in range(self.n_values):
-                if not isfinite(values[r * self.n_values + v]):
-                    is_known[r] = 0
 
     cdef void predict_variance(self, const int32_t* node, const X_t* x, idx_t n, double* values,
                                double* variance) noexcept nogil:
-        cdef idx_t r, v
+        cdef idx_t r
         for r in range(n):
             self._predict_row(node[r], x + r * self.n_features, values + r * self.n_values,
                               variance + r * self.n_values)
-            for v in range(self.n_values):
-                if not isfinite(values[r * self.n_values + v]):
-                    values[r * self.n_values + v] = self._mean[node[r] * self.n_values + v]
 
     cdef void _predict_row(self, idx_t node, const X_t* row, double* mean,
                            double* variance) noexcept nogil:
@@ -168,6 +176,11 @@ cdef class LinearGaussianLeaf(LeafModel):
                 z[k] = 0.0
             for v in range(m):
                 mean[v] += self._weight[(first + k) * m + v] * z[k]
+        for v in range(m):
+            # Whatever is no number is the mean.
+            if not isfinite(mean[v]):
+                mean[v] = self._mean[node * m + v]
+            mean[v] = min(max(mean[v], self._low[node * m + v]), self._high[node * m + v])
         if variance == NULL:
             return
         for k in range(q):
@@ -183,3 +196,5 @@ cdef class LinearGaussianLeaf(LeafModel):
                 for v in range(m):
                     total = (self._weight[(first + k) * m + v] * self._spread[first + k])
                     variance[v] += total * total
+        for v in range(m):
+            variance[v] = min(variance[v], MOST_VARIANCE)

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from obtree.criterion.registry import CLASSIFICATION, REGRESSION
 from obtree.testing.criterion_node import NodeProbe
 from obtree.testing.growth import bind_criterion
-from obtree.testing.reference import compute_impurity, compute_level, compute_value
+from obtree.testing.reference import RATED, compute_impurity, compute_level, compute_value
 
-CRITERIA = [*CLASSIFICATION, *REGRESSION]
+CRITERIA = list(RATED)
 
 
 def draw_targets(rng, name, n, n_outputs, n_classes=4):

@@ -5,12 +5,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from obtree.criterion.registry import CLASSIFICATION, REGRESSION
+from obtree.criterion.registry import CLASSIFICATION
 from obtree.testing.criterion_node import NodeProbe
 from obtree.testing.growth import bind_criterion
-from obtree.testing.reference import list_cuts, rate_split
+from obtree.testing.reference import RATED, list_cuts, rate_split
 
-CRITERIA = [*CLASSIFICATION, *REGRESSION]
+CRITERIA = list(RATED)
 LAYOUTS = ["sorted", "above", "gathered", "column", "rows"]
 
 

@@ -125,7 +125,9 @@ def test_children_cover_the_parent_and_never_lose(splitter, criterion, seed, mis
     assert np.all(members.any(axis=1))
     loss = tree.impurity * tree.weighted_n_node_samples
     gain = loss[inner] - loss[left] - loss[right]
-    assert np.all(gain >= -1e-9 * np.maximum(loss[inner], 1.0))
+    # Lines take means for what is missing, and a child's are not its parent's.
+    if criterion != "linear_gaussian" or missing == "none":
+        assert np.all(gain >= -1e-9 * np.maximum(loss[inner], 1.0))
     assert np.all(tree.impurity >= 0.0 if criterion != "gini" else tree.impurity >= -1e-15)
     if criterion in CLASSIFICATION:
         np.testing.assert_allclose(tree.value.sum(axis=2), 1.0, rtol=1e-12)

@@ -6,14 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from obtree.criterion.registry import CLASSIFICATION, REGRESSION
+from obtree.criterion.registry import CLASSIFICATION
 from obtree.data.dataset import Dataset
 from obtree.splitter import AxisSplitter
 from obtree.testing.growth import bind_criterion, grow_tree
 from obtree.testing.probe import propose_splits
-from obtree.testing.reference import list_axis_splits, rate_split
+from obtree.testing.reference import RATED, list_axis_splits, rate_split
 
-CRITERIA = [*CLASSIFICATION, *REGRESSION]
+CRITERIA = list(RATED)
 
 
 def draw_problem(rng, name, n, n_features, n_outputs, missing, decimals):

@@ -5,17 +5,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from obtree.criterion.registry import CLASSIFICATION, REGRESSION
+from obtree.criterion.registry import CLASSIFICATION
 from obtree.testing.growth import bind_criterion
 from obtree.testing.probe_scores import sweep_scores
-from obtree.testing.reference import list_axis_splits, rate_split
+from obtree.testing.reference import RATED, list_axis_splits, rate_split
 
 
 def cut_rows(score, threshold, missing_left):
     return np.where(np.isnan(score), missing_left, score <= threshold)
 
 
-@pytest.mark.parametrize("name", [*CLASSIFICATION, *REGRESSION])
+@pytest.mark.parametrize("name", RATED)
 @given(
     seed=st.integers(0, 2**32 - 1),
     n=st.integers(2, 25),
