@@ -14,13 +14,13 @@ the unit, so that impurities are not negative.
 
 Departures from the paper: its lines are those of one variable, these have several regressors, and
 a ridge; of many columns, those that correlate best with the targets in the node take part. Where
-a direction has many cuts, as many of them are looked at as there is use for, evenly spaced by the
-weight of the rows. Two lines are less sure of themselves than one, so a cut may lose; such a cut is
-not found, and growth ends where there is no other. A row that lacks a regressor is given the mean of the node. Several outputs
-are taken to be independent given x: their logarithms are averaged.
+a direction has many cuts, some of them are looked at, evenly spaced by the weight of the rows.
+Two lines are less sure of themselves than one, so a cut may lose; such a cut is not found, and
+growth ends where there is no other. A row that lacks a regressor is given the mean of the node.
+Several outputs are taken to be independent given x: their logarithms are averaged.
 """
 
-from libc.math cimport INFINITY, fabs, isfinite, log1p, sqrt
+from libc.math cimport fabs, isfinite, log1p, sqrt
 from libc.stdint cimport uint32_t, uint64_t
 from libc.string cimport memcpy
 
@@ -156,7 +156,7 @@ cdef class LinearGaussian(Criterion):
                        NodeStats* stats) except -1 nogil:
         cdef feature_t* chosen = self._pool
         cdef feature_t best[MAX_REGRESSORS]
-        cdef idx_t n_chosen = self._n_pool, k, p
+        cdef idx_t n_chosen = self._n_pool, k, _p
         cdef double* record
         if n_chosen > self._max_regressors:
             self._load_targets(rows, n, weight, 0)
@@ -172,7 +172,7 @@ cdef class LinearGaussian(Criterion):
         self._q = n_chosen
         clear_sums(self._total, self._q, self.n_outputs)
         record = self._records
-        for p in range(n):
+        for _p in range(n):
             add_line_row(self._total, record + 1, self._q, self.n_outputs, record[0])
             record += self._width
         self._margin = 1e-12 * self._total[0]
@@ -193,7 +193,7 @@ cdef class LinearGaussian(Criterion):
     cdef void _load_targets(self, const row_t* rows, idx_t n, const w_t* weight,
                             idx_t q) noexcept nogil:
         """Make records with room for q regressors; sums without any in `_total`."""
-        cdef idx_t m = self.n_outputs, p, k
+        cdef idx_t m = self.n_outputs, p, k, _p
         cdef double* record = self._records
         cdef double total = 0.0
         cdef y_t first
@@ -221,7 +221,7 @@ cdef class LinearGaussian(Criterion):
             return
         clear_sums(self._total, 0, m)
         record = self._records
-        for p in range(n):
+        for _p in range(n):
             add_line_row(self._total, record + 1, 0, m, record[0])
             record += self._width
 

@@ -235,8 +235,8 @@ class ObliqueForestRegressor(DistributionMixin, UpdateForestMixin, RegressionTas
         How a node is split; see `obtree.splitter`. "auto" races several settings on rows that
         trees leave out and mixes the best of them, and a list races what it names, "auto"
         standing for all of those; see :doc:`/user_guide/race`.
-    criterion : {"squared_error", "friedman_mse", "absolute_error", "poisson", \
-            "linear_gaussian"}, default="squared_error"
+    criterion : {"squared_error", "friedman_mse", "absolute_error", "poisson", "linear_gaussian"}, \
+            default="squared_error"
         Impurity that splits reduce: a name, or a subclass of
         ``obtree.criterion.base.Criterion``. "linear_gaussian" implies such leaves.
     max_depth : int, default=None
