@@ -16,6 +16,7 @@ from obtree import (
     ObliqueForestRegressor,
     ObliqueTreeClassifier,
     ObliqueTreeRegressor,
+    SemiSupervisedForestClassifier,
     TAOForestClassifier,
     TAOForestRegressor,
     TAOTreeClassifier,
@@ -86,6 +87,8 @@ def list_models():
     yield "disjunctive", DisjunctiveTreeClassifier(random_state=0).fit(X, y > 0)
     yield "disjunctive", DisjunctiveForestClassifier(2, random_state=0).fit(X, text)
     yield "ferns", FernClassifier(2, depth=3, random_state=0).fit(X, both)
+    few = SemiSupervisedForestClassifier(2, splitter="axis", fallback=False, random_state=0)
+    yield "few-labels", few.fit(X, np.where(np.arange(len(y)) < 30, y, -1))
     learnt = ObliqueForestRegressor(2, splitter="axis", **SMALL).fit(X[:30], score[:30])
     yield "updated", learnt.update_leaves(X[30:], score[30:], keep=0.0)
 
