@@ -11,6 +11,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from draw_active import draw_active
 from draw_boundaries import draw_all
 from draw_convergence import draw_convergence
+from draw_distributions import draw_distributions
 from draw_ferns import draw_ferns
 
 project = "obtree"
@@ -75,6 +76,7 @@ def draw_pictures(app):
     draw_convergence(Path(app.srcdir) / "pictures")
     draw_active(Path(app.srcdir) / "pictures")
     draw_ferns(Path(app.srcdir) / "pictures")
+    draw_distributions(Path(app.srcdir) / "pictures")
 
 
 def setup(app):
