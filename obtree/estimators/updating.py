@@ -93,7 +93,8 @@ class UpdateForestMixin:
             child = copy.copy(child)
             child._store_tree(tree, self._list_classes(), child.max_features_)
             updated.append(child)
-        for name in ("oob_score_", getattr(self, "_oob_name", "oob_score_"), "_training"):
+        oob_name = getattr(self, "_oob_name", "oob_score_")
+        for name in ("oob_score_", oob_name, "_training", "_bags"):
             vars(self).pop(name, None)
         self.estimators_ = updated
         self._predictor = PredictorCache(self._predictor_kind)

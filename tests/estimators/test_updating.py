@@ -210,6 +210,9 @@ def test_distributions_are_those_of_the_rows_of_the_fit():
     forest.update_leaves(X, NUMBERS)
     with pytest.raises(ValueError, match="after update_leaves"):
         forest.predict(X[:3], quantiles=[0.1, 0.9])
+    with pytest.raises(ValueError, match="until update_leaves"):
+        forest.proximity(X, kind="oob")
+    assert forest.proximity(X[:3]).shape == (3, 3)
     assert forest.fit(X, NUMBERS).predict(X[:3], quantiles=0.5).shape == (3,)
 
 
