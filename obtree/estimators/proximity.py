@@ -101,8 +101,8 @@ class ProximityMixin:
             raise ValueError(
                 f"kind={show(kind)} is not available for this {type(self).__name__}: it needs the "
                 "rows that each tree was grown on, which forests know whose trees are grown and "
-                "not optimised on all rows, until update_leaves, and which model files do not keep; "
-                "expected kind='leaf'"
+                "not optimised on all rows, until update_leaves, and which model files do not "
+                "keep; expected kind='leaf'"
             )
         if len(leaves) != bags.n_samples:
             raise ValueError(
