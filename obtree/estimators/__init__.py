@@ -2,6 +2,7 @@
 
 from obtree.estimators.density import DensityForest
 from obtree.estimators.disjunctive import DisjunctiveForestClassifier, DisjunctiveTreeClassifier
+from obtree.estimators.embedding import ForestEmbedding
 from obtree.estimators.ferns import FernClassifier
 from obtree.estimators.forest import ObliqueForestClassifier, ObliqueForestRegressor
 from obtree.estimators.io import load_model, save_model
@@ -18,6 +19,7 @@ __all__ = [
     "DisjunctiveForestClassifier",
     "DisjunctiveTreeClassifier",
     "FernClassifier",
+    "ForestEmbedding",
     "NonGreedyForestClassifier",
     "NonGreedyForestRegressor",
     "NonGreedyTreeClassifier",

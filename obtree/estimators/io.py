@@ -30,6 +30,7 @@ from obtree.estimators.disjunctive import (
     DisjunctiveForestClassifier,
     DisjunctiveTreeClassifier,
 )
+from obtree.estimators.embedding import ForestEmbedding
 from obtree.estimators.ferns import FernClassifier
 from obtree.estimators.forest import ObliqueForestClassifier, ObliqueForestRegressor
 from obtree.estimators.nongreedy import NonGreedyTreeClassifier, NonGreedyTreeRegressor
@@ -85,6 +86,7 @@ ESTIMATORS = {
         TAOForestRegressor,
         DensityForest,
         SemiSupervisedForestClassifier,
+        ForestEmbedding,
     )
 }
 
@@ -246,9 +248,12 @@ def _build_estimator(header, arrays, max_bytes, allow_plugins):
     if seeds.shape != (len(trees) if is_forest else 0,) or seeds.dtype != np.uint32:
         raise ValueError(f"{len(trees)} trees with {seeds.size} seeds of type {seeds.dtype}")
     if not is_forest:
-        if len(trees) != 1:
+        if len(trees) != 1 and not isinstance(estimator, ForestEmbedding):
             raise ValueError(f"{name} with {len(trees)} trees, expected one")
-        estimator._store_tree(trees[0], classes, max_features)
+        if isinstance(estimator, ForestEmbedding):
+            estimator._store_trees(trees, classes, max_features)
+        else:
+            estimator._store_tree(trees[0], classes, max_features)
         estimator._restore_extras(*extras)
         return estimator
     check_param("combine", estimator.combine, *estimator._combine_rules)

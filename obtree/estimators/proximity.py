@@ -89,8 +89,11 @@ class ProximityMixin:
         return join_leaves(leaves, rows, divisor, n_threads, bits, n_neighbors, max_bytes)
 
     def _find_leaves(self, X):
-        """Return the leaf of each row in each tree, int32 (n_samples, n_trees)."""
-        X = self._read_features(X)
+        """Check rows and return the leaf of each in each tree, int32 (n_samples, n_trees)."""
+        return self._find_leaves_of(self._read_features(X))
+
+    def _find_leaves_of(self, X):
+        """Return the leaves of rows that are checked."""
         predictor = self._predictor.get(self._list_trees())
         return find_leaves(predictor, X, self._count_threads())
 

@@ -8,6 +8,7 @@ from obtree import (
     DisjunctiveForestClassifier,
     DisjunctiveTreeClassifier,
     FernClassifier,
+    ForestEmbedding,
     ObliqueForestClassifier,
     ObliqueForestRegressor,
     ObliqueTreeClassifier,
@@ -33,6 +34,8 @@ def list_expected_failures(estimator):
         return dict.fromkeys(BOOTSTRAP_FAILURES, "rows are set aside, whatever they weigh")
     if isinstance(estimator, SemiSupervisedForestClassifier):
         return {"check_classifiers_classes": "-1 stands for no label, and is one there"}
+    if isinstance(estimator, ForestEmbedding) and estimator.grow_on != "auto":
+        return dict.fromkeys(BOOTSTRAP_FAILURES, "random targets are drawn for rows")
     draws = getattr(estimator, "_draws_bootstraps", lambda: False)
     return BOOTSTRAP_FAILURES if draws() else {}
 
@@ -61,6 +64,9 @@ def list_estimators():
     yield DensityForest(5, n_jobs=2)
     yield DensityForest(5, splitter="random_oblique", truncate=False)
     yield SemiSupervisedForestClassifier(3, splitter="axis", bootstrap=False, n_jobs=2)
+    yield ForestEmbedding(1, n_estimators=5)
+    yield ForestEmbedding(n_estimators=5, affinity="mahalanobis", n_jobs=2)
+    yield ForestEmbedding(n_estimators=5, affinity="binary", grow_on="random")
     for criterion in CLASSIFICATION[1:]:
         yield ObliqueTreeClassifier(criterion=criterion)
     for criterion in REGRESSION[1:]:
