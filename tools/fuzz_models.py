@@ -141,6 +141,10 @@ class Fuzzer:
         for method in ("predict_proba", "apply", "decision_path"):
             if hasattr(model, method):
                 getattr(model, method)(X)
+        if getattr(model, "_training", None) is not None:
+            model.predict(X, quantiles=[0.1, 0.9])
+            model.log_prob(X, np.zeros((len(X), model.n_outputs_)))
+            model.predict_quantiles(X, [0.0, 0.5])
         return "predicted"
 
     def use_state(self, state, soft):

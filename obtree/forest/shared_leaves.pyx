@@ -21,6 +21,7 @@ from obtree.core.types cimport idx_t
 
 cdef enum:
     BLOCK_ROWS = 16
+    MOMENT_ROWS = 256
     ENTRY_WORK = 30                   # nanoseconds for a training row in a leaf
     MOMENT_WORK = 5                   # and for a leaf
 
@@ -303,7 +304,7 @@ cdef void measure_block(void* context, idx_t item, idx_t member, void* team) noe
     cdef double first, second, squares
     cdef idx_t i, t, k, n
     cdef idx_t width = 2 * task.n_outputs
-    for i in range(item * BLOCK_ROWS, min((item + 1) * BLOCK_ROWS, task.n_rows)):
+    for i in range(item * MOMENT_ROWS, min((item + 1) * MOMENT_ROWS, task.n_rows)):
         leaf = task.leaves + i * task.n_trees
         for k in range(task.n_outputs):
             kept = task.kept + 2 * k
@@ -356,7 +357,7 @@ def measure_leaves(const int32_t[:, ::1] leaves, const int64_t[::1] offset,
     n_threads = choose_threads(
         MOMENT_WORK * task.n_rows * task.n_trees * task.n_outputs, n_threads
     )
-    n_blocks = (task.n_rows + BLOCK_ROWS - 1) // BLOCK_ROWS
+    n_blocks = (task.n_rows + MOMENT_ROWS - 1) // MOMENT_ROWS
     with nogil:
         run_items(measure_block, &task, n_blocks, n_threads, NULL)
     return out

@@ -12,6 +12,7 @@ from sklearn.base import clone
 from sklearn.datasets import make_regression
 
 from obtree import ObliqueForestRegressor, load_model, save_model
+from obtree.estimators.training_rows import describe_rows, restore_rows
 from obtree.forest.shared_leaves import INTERPOLATIONS
 
 X, Y = make_regression(150, 4, noise=20.0, random_state=0)
@@ -427,3 +428,66 @@ def test_forests_that_do_not_know_their_rows():
     ):
         with pytest.raises(ValueError, match="does not know the rows"):
             call()
+
+
+def edit_rows(forest, **changes):
+    """Return what a damaged pickle of the training rows would make."""
+    header, arrays = describe_rows(forest._training)
+    for name, value in changes.items():
+        if name in header:
+            header[name] = value
+        elif value is None:
+            del arrays[name]
+        else:
+            arrays[name] = value
+    return header, arrays
+
+
+KEPT = describe_rows(FOREST._training)[1]
+ONES = np.ones(len(Y))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"shrink": np.nan},
+        {"shrink": 2.0},
+        {"shrink": "1"},
+        {"y": None},
+        {"y": KEPT["y"][:-1]},
+        {"y": np.where(np.arange(len(Y)) > 3, KEPT["y"].T, np.inf).T.copy()},
+        {"y": KEPT["y"].astype(object)},
+        {"misses": np.full_like(KEPT["misses"], np.inf)},
+        {"leaves": KEPT["leaves"].astype(np.int64)},
+        {"leaves": -KEPT["leaves"]},
+        {"n_draws": KEPT["n_draws"] + 1},
+        {"n_draws": -KEPT["n_draws"]},
+        {"n_draws": KEPT["n_draws"][1:]},
+        {"replace": KEPT["replace"].astype(np.int8)},
+        {"weight": 0.0 * ONES},
+        {"weight": np.nan * ONES},
+        {"weight": ONES[1:]},
+        {"rows": np.arange(len(Y)) + 1},
+        {"rows": np.arange(len(Y))[::-1].copy()},
+        {"other": ONES},
+    ],
+)
+def test_damaged_training_rows(changes):
+    header, arrays = edit_rows(FOREST, **changes)
+    with pytest.raises(ValueError, match=r"\w"):
+        restore_rows(header, arrays)
+    with pytest.raises(ValueError, match=r"\w"):
+        clone(FOREST)._restore_extras({"training": header}, arrays)
+
+
+@pytest.mark.parametrize("leaves", [KEPT["leaves"] + 10_000, KEPT["leaves"][:, 1:].copy()])
+def test_training_rows_of_other_trees(leaves):
+    forest = pickle.loads(pickle.dumps(FOREST))
+    header, arrays = edit_rows(FOREST, leaves=leaves)
+    if leaves.shape[1] < len(FOREST.estimators_):
+        arrays["n_draws"], arrays["replace"] = arrays["n_draws"][1:], arrays["replace"][1:]
+    with pytest.raises(ValueError, match="not those of its trees"):
+        forest._restore_extras({"training": header}, arrays)
+    forest._training = restore_rows(header, arrays)
+    with pytest.raises(ValueError, match="not those of its trees"):
+        forest.predict(NEW, quantiles=0.5)

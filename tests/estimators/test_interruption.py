@@ -17,6 +17,7 @@ from obtree import (
     FernClassifier,
     NonGreedyForestClassifier,
     ObliqueForestClassifier,
+    ObliqueForestRegressor,
     TAOForestClassifier,
     TAOTreeClassifier,
 )
@@ -37,6 +38,8 @@ TALL = RNG.integers(0, 200, size=(40_000, 64))
 
 FOREST = ObliqueForestClassifier(9, splitter="axis", random_state=0).fit(X, Y)
 PLANES = ObliqueForestClassifier(3, splitter="co2", random_state=0).fit(X, Y)
+NUMBERS = ObliqueForestRegressor(9, splitter="axis", random_state=0).fit(X, X[:, 0] * X[:, 1])
+NUMBERS.predict(X, quantiles=0.9)  # what is made when first needed is there
 FERNS = FernClassifier(9, depth=6, random_state=0).fit(X, Y)
 CODES = (MANY[:, 0] > 0).astype(int)
 FORMS = DisjunctiveForestClassifier(2, n_epochs=1, random_state=0).fit(X, Y)
@@ -56,6 +59,8 @@ DIRECT = {
     "apply": lambda: FOREST.apply(MANY),
     "decision_path": lambda: FOREST.decision_path(MANY),
     "proximity": lambda: FOREST.proximity(MANY[:3000], X),
+    "quantiles": lambda: NUMBERS.predict(MANY, quantiles=0.9),
+    "plain quantiles": lambda: NUMBERS.predict_quantiles(MANY, [0.1, 0.9]),
     "uncertainty": lambda: FOREST.uncertainty(MANY),
     "update_leaves": lambda: copy.copy(FOREST).update_leaves(MANY, CODES),
     "predict_proba of ferns": lambda: FERNS.predict_proba(MANY),
