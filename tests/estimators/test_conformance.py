@@ -67,6 +67,8 @@ def list_estimators():
     yield ForestEmbedding(1, n_estimators=5)
     yield ForestEmbedding(n_estimators=5, affinity="mahalanobis", n_jobs=2)
     yield ForestEmbedding(n_estimators=5, affinity="binary", grow_on="random")
+    yield ObliqueForestRegressor(3, criterion="linear_gaussian")
+    yield ObliqueForestRegressor(3, leaf="linear_gaussian", splitter="axis", min_samples_leaf=5)
     for criterion in CLASSIFICATION[1:]:
         yield ObliqueTreeClassifier(criterion=criterion)
     for criterion in REGRESSION[1:]:

@@ -41,6 +41,7 @@ PLANES = ObliqueForestClassifier(3, splitter="co2", random_state=0).fit(X, Y)
 NUMBERS = ObliqueForestRegressor(9, splitter="axis", random_state=0).fit(X, X[:, 0] * X[:, 1])
 NUMBERS.predict(X, quantiles=0.9)  # what is made when first needed is there
 FERNS = FernClassifier(9, depth=6, random_state=0).fit(X, Y)
+LINES = ObliqueForestRegressor(3, criterion="linear_gaussian", random_state=0).fit(X, X[:, 0])
 CODES = (MANY[:, 0] > 0).astype(int)
 FORMS = DisjunctiveForestClassifier(2, n_epochs=1, random_state=0).fit(X, Y)
 
@@ -58,6 +59,8 @@ DIRECT = {
     "predict_proba with planes": lambda: PLANES.predict_proba(MANY),
     "apply": lambda: FOREST.apply(MANY),
     "decision_path": lambda: FOREST.decision_path(MANY),
+    "return_std of lines": lambda: LINES.predict(MANY, return_std=True),
+    "log_prob of lines": lambda: LINES.log_prob(MANY, MANY[:, 0]),
     "proximity": lambda: FOREST.proximity(MANY[:3000], X),
     "quantiles": lambda: NUMBERS.predict(MANY, quantiles=0.9),
     "plain quantiles": lambda: NUMBERS.predict_quantiles(MANY, [0.1, 0.9]),

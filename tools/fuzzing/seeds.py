@@ -71,6 +71,8 @@ def list_models():
     linear = {"leaf": "linear", **SMALL}
     yield "linear", ObliqueForestClassifier(2, splitter="random_oblique", **linear).fit(X, both)
     yield "linear", ObliqueTreeRegressor(**linear).fit(X, score)
+    lines = {"criterion": "linear_gaussian", "random_state": 0}
+    yield "lines", ObliqueForestRegressor(2, splitter="axis", **lines).fit(X, score)
     yield (
         "rotation",
         ObliqueForestRegressor(2, splitter="axis", rotation="pca", **SMALL).fit(X, score),
