@@ -8,6 +8,7 @@ children have.
 
 import numpy as np
 
+from obtree.tree.gather import add_children, inherit_values, list_internal, merge_children
 from obtree.tree.tree import Tree, list_arrays
 
 #: Whole numbers of rows that are this close to one, by weight, were divided and multiplied again.
@@ -34,24 +35,27 @@ def update_classes(tree, leaf, codes, weight, keep, criterion):
     -------
     Tree
     """
-    shape = tree.value.shape
-    sums = np.zeros(shape)
-    for k in range(shape[1]):
-        slot = leaf * shape[2] + codes[:, k]
-        sums[:, k] = np.bincount(slot, weight, shape[0] * shape[2]).reshape(shape[0], shape[2])
-    total = np.bincount(leaf, weight, shape[0])
-    levels = list(_climb(tree))
-    for nodes, left, right in levels:
-        sums[nodes] = sums[left] + sums[right]
-        total[nodes] = total[left] + total[right]
+    n_nodes, n_outputs, stride = tree.value.shape
+    n_slots = n_outputs * stride
+    # By node: the weights of all classes, of all rows, and the number of rows.
+    sums = np.empty((n_nodes, n_slots + 2))
+    for k in range(n_outputs):
+        slot = leaf * stride + codes[:, k]
+        own = np.bincount(slot, weight, n_nodes * stride).reshape(n_nodes, stride)
+        sums[:, k * stride : (k + 1) * stride] = own
+    sums[:, n_slots] = np.bincount(leaf, weight, n_nodes)
+    sums[:, n_slots + 1] = np.bincount(leaf, minlength=n_nodes)
+    links = _link(tree)
+    add_children(*links, sums)
+    value, total = sums[:, :n_slots], sums[:, n_slots].copy()
     if keep > 0.0:
-        known = tree.value * tree.weighted_n_node_samples[:, None, None]
+        known = tree.value.reshape(n_nodes, n_slots) * tree.weighted_n_node_samples[:, None]
         whole = np.rint(known)
-        sums += keep * np.where(np.abs(known - whole) <= WHOLE * (1.0 + whole), whole, known)
+        value += keep * np.where(np.abs(known - whole) <= WHOLE * (1.0 + whole), whole, known)
         total += keep * tree.weighted_n_node_samples
-    sums /= np.where(total > 0.0, total, 1.0)[:, None, None]
-    impurity = np.where(total > 0.0, CLASS_IMPURITIES[criterion](sums), 0.0)
-    return _renew(tree, levels, leaf, keep, sums, impurity, total)
+    value = value / np.where(total > 0.0, total, 1.0)[:, None]
+    impurity = CLASS_IMPURITIES[criterion](value.reshape(tree.value.shape))
+    return _renew(tree, links, sums[:, n_slots + 1], keep, value, impurity, total)
 
 
 def update_numbers(tree, leaf, y, weight, keep, criterion):
@@ -82,36 +86,30 @@ def update_numbers(tree, leaf, y, weight, keep, criterion):
     first[leaf[::-1]] = y[::-1]
     mean = first + _add_up(leaf, weight[:, None] * (y - first[leaf]), n_nodes) / safe[:, None]
     spread = _add_up(leaf, weight[:, None] * (y - mean[leaf]) ** 2, n_nodes).mean(axis=1)
+    links = _link(tree)
+    # By node: the number of rows, and what Poisson deviances need.
+    sums = np.empty((n_nodes, 2))
+    sums[:, 0] = np.bincount(leaf, minlength=n_nodes)
+    sums[:, 1] = _add_up(leaf, weight[:, None] * _multiply_log(y), n_nodes).mean(axis=1)
+    add_children(*links, sums)
+    merge_children(*links, total, mean, spread)
     found = total, mean, spread
-    levels = list(_climb(tree))
-    for nodes, left, right in levels:
-        merged = _merge(tuple(part[left] for part in found), tuple(part[right] for part in found))
-        for part, own in zip(found, merged, strict=True):
-            part[nodes] = own
     known = keep * tree.weighted_n_node_samples, tree.value[:, :, 0]
     if criterion == "poisson":
-        information = _add_up(leaf, weight[:, None] * _multiply_log(y), n_nodes).mean(axis=1)
-        for nodes, left, right in levels:
-            information[nodes] = information[left] + information[right]
-        information += known[0] * (tree.impurity + _multiply_log(known[1]).mean(axis=1))
+        information = sums[:, 1] + known[0] * (tree.impurity + _multiply_log(known[1]).mean(axis=1))
         total, mean, _ = _merge((*known, 0.0), found)
         safe = np.where(total > 0.0, total, 1.0)
         impurity = np.maximum(information / safe - _multiply_log(mean).mean(axis=1), 0.0)
     else:
         total, mean, spread = _merge((*known, known[0] * tree.impurity), found)
         impurity = spread / np.where(total > 0.0, total, 1.0)
-    impurity = np.where(total > 0.0, impurity, 0.0)
-    return _renew(tree, levels, leaf, keep, mean[:, :, None], impurity, total)
+    return _renew(tree, links, sums[:, 0], keep, mean, impurity, total)
 
 
-def _climb(tree):
-    """Generate nodes and their children, level by level, the deepest first."""
-    depths = tree.compute_depths()
-    internal = np.flatnonzero(tree.children_left >= 0)
-    internal = internal[np.argsort(-depths[internal], kind="stable")]
-    ends = np.flatnonzero(np.diff(depths[internal])) + 1
-    for nodes in np.split(internal, ends):
-        yield nodes, tree.children_left[nodes], tree.children_right[nodes]
+def _link(tree):
+    """Return the children of all nodes, and which nodes have some, parents first."""
+    left, right = tree.children_left, tree.children_right
+    return left, right, list_internal(left, right)
 
 
 def _add_up(leaf, values, n_nodes):
@@ -135,21 +133,15 @@ def _multiply_log(y):
     return y * np.log(np.where(y > 0.0, y, 1.0))
 
 
-def _renew(tree, levels, leaf, keep, value, impurity, total):
+def _renew(tree, links, n_rows, keep, value, impurity, total):
     """Return the tree with other statistics."""
-    n_rows = np.bincount(leaf, minlength=tree.node_count)
-    for nodes, left, right in levels:
-        n_rows[nodes] = n_rows[left] + n_rows[right]
-    # Nodes without rows predict what the nearest node above that has rows does.
-    for nodes, left, right in reversed(levels):
-        for child in (left, right):
-            empty = total[child] == 0.0
-            value[child[empty]] = value[nodes[empty]]
+    inherit_values(*links, total, value)
+    n_rows = n_rows.astype(np.int64)
     if keep > 0.0:
         n_rows += tree.n_node_samples
     arrays = list_arrays(tree.shifted) | {
-        "value": value,
-        "impurity": impurity,
+        "value": value.reshape(tree.value.shape),
+        "impurity": np.where(total > 0.0, impurity, 0.0),
         "n_node_samples": n_rows,
         "weighted_n_node_samples": total,
         "feature_offset": tree.feature_offset,
