@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from obtree import ObliqueForestClassifier
+from obtree.estimators import ObliqueForestClassifier
 
 #: Labels that rows drawn at random have at the start.
 N_START = 10
