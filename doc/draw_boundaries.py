@@ -68,7 +68,7 @@ def draw_panel(model, X, y):
     ticks = (np.arange(SIZE) + 0.5) / SIZE * 2 * SPAN - SPAN
     grid = np.stack(np.meshgrid(ticks, -ticks), axis=-1).reshape(-1, 2)
     proba = model.predict_proba(grid.astype(np.float32))
-    panel = (PAPER + 0.55 * (proba @ COLOURS - PAPER)).reshape(SIZE, SIZE, 3)
+    panel = (PAPER + 0.55 * (proba @ COLOURS[: proba.shape[1]] - PAPER)).reshape(SIZE, SIZE, 3)
     rows = ((SPAN - X[:, 1]) / (2 * SPAN) * SIZE).astype(int)
     columns = ((X[:, 0] + SPAN) / (2 * SPAN) * SIZE).astype(int)
     for row, column, label in zip(rows, columns, y, strict=True):
