@@ -94,7 +94,8 @@ def draw_posteriors(path, panels, span, n_columns):
     path : Path
         The file.
     panels : list of (str, callable, ndarray, ndarray)
-        Title; function from points to probabilities; rows and classes of the training data.
+        Title; function from points to probabilities; rows and classes of the training data, -1
+        for rows without a class.
     span : float
         Coordinates run from -span to span.
     n_columns : int
@@ -112,7 +113,80 @@ def draw_posteriors(path, panels, span, n_columns):
         proba = predict(grid)
         image = (proba @ COLOURS[: proba.shape[1]]).reshape(len(ticks), len(ticks), 3)
         ax.imshow(image, extent=(-span, span, -span, span), origin="lower", alpha=0.8)
-        ax.scatter(X[:, 0], X[:, 1], c=COLOURS[y], s=5, linewidths=0.2, edgecolors="black")
+        plain = y < 0
+        ax.scatter(*X[plain].T, c="black", s=1.5, linewidths=0.0, alpha=0.6)
+        size = 60 if plain.any() else 5
+        colours = COLOURS[y[~plain]]
+        ax.scatter(*X[~plain].T, c=colours, s=size, linewidths=0.2, edgecolors="black")
+        ax.set_title(title, fontsize=8)
+        ax.set(xticks=[], yticks=[])
+    for ax in axes.flat[len(panels) :]:
+        ax.set_axis_off()
+    figure.savefig(path, dpi=110)
+    return path
+
+
+def draw_densities(path, panels, n_columns, connect=False):
+    """Draw densities over the plane, and rows on them.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    panels : list of (str, ((float, float), (float, float)), callable or None, ndarray)
+        Title; ranges of the two coordinates; function from points to densities, none for an empty
+        plane; rows.
+    n_columns : int
+        Panels side by side.
+    connect : bool, default=False
+        Whether densities are of the second coordinate given the first, and a line shows its mean.
+
+    Returns
+    -------
+    path : Path
+    """
+    n_rows = max(1, -(-len(panels) // n_columns))
+    figure, axes = make_figure(n_rows, n_columns, 2.6, 2.6)
+    for ax, (title, spans, density, rows) in zip(axes.flat, panels, strict=False):
+        x, y = (np.linspace(*span, 120) for span in spans)
+        if density is not None:
+            grid = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
+            image = density(grid).reshape(len(y), len(x))
+            extent = (*spans[0], *spans[1])
+            most = np.quantile(image, 0.995)
+            ax.imshow(image, extent=extent, origin="lower", aspect="auto", cmap="Blues", vmax=most)
+            if connect:
+                mean = (image * y[:, None]).sum(axis=0) / np.maximum(image.sum(axis=0), 1e-300)
+                ax.plot(x, mean, color=COLOURS[0], lw=1.2)
+        ax.scatter(rows[:, 0], rows[:, 1], s=1.5, c="black", linewidths=0.0, alpha=0.5)
+        ax.set_title(title, fontsize=8)
+        ax.set(xticks=[], yticks=[], xlim=spans[0], ylim=spans[1])
+    for ax in axes.flat[len(panels) :]:
+        ax.set_axis_off()
+    figure.savefig(path, dpi=110)
+    return path
+
+
+def draw_maps(path, panels, n_columns):
+    """Draw rows in two coordinates, coloured by a number that each has.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    panels : list of (str, ndarray, ndarray)
+        Title; rows, of which the first and the last coordinate are drawn; their numbers.
+    n_columns : int
+        Panels side by side.
+
+    Returns
+    -------
+    path : Path
+    """
+    n_rows = max(1, -(-len(panels) // n_columns))
+    figure, axes = make_figure(n_rows, n_columns, 2.5, 2.6)
+    for ax, (title, rows, colour) in zip(axes.flat, panels, strict=False):
+        ax.scatter(rows[:, 0], rows[:, -1], s=2, c=colour, linewidths=0.0, cmap="viridis")
         ax.set_title(title, fontsize=8)
         ax.set(xticks=[], yticks=[])
     for ax in axes.flat[len(panels) :]:

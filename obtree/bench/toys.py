@@ -76,4 +76,91 @@ def make_four(seed=0, n=200):
     return centre + rng.uniform(-0.28, 0.28, (n, 2)), y
 
 
+def make_curve(seed=0, n=200):
+    """Make a noisy curve that nobody measured in the middle.
+
+    Parameters
+    ----------
+    seed : int, default=0
+        Seed of the points.
+    n : int, default=200
+        Number of points.
+
+    Returns
+    -------
+    x : ndarray of shape (n, 1)
+    y : ndarray of shape (n,)
+    """
+    rng = np.random.default_rng(seed)
+    x = rng.uniform(-1.0, 1.0, n)
+    x = np.where(x < 0.0, 0.7 * x - 0.3, 0.7 * x + 0.3)
+    return x[:, None], np.sin(5.0 * x) * np.exp(-0.5 * x) + 0.12 * rng.standard_normal(n)
+
+
+def make_fork(seed=0, n=400):
+    """Make a curve that divides: above one half of the x there are two answers.
+
+    Parameters
+    ----------
+    seed : int, default=0
+        Seed of the points.
+    n : int, default=400
+        Number of points.
+
+    Returns
+    -------
+    x : ndarray of shape (n, 1)
+    y : ndarray of shape (n,)
+    """
+    rng = np.random.default_rng(seed)
+    x = rng.uniform(-1.0, 1.0, n)
+    side = rng.choice([-1.0, 1.0], n)
+    return x[:, None], side * np.maximum(x, 0.0) + 0.08 * rng.standard_normal(n)
+
+
+def make_arms(seed=0, n=1000):
+    """Make two spiral arms, of which nobody says which is which.
+
+    Parameters
+    ----------
+    seed : int, default=0
+        Seed of the points.
+    n : int, default=1000
+        Number of points.
+
+    Returns
+    -------
+    X : ndarray of shape (n, 2)
+    """
+    rng = np.random.default_rng(seed)
+    along = np.sqrt(rng.uniform(0.02, 1.0, n))
+    angle = 2.5 * np.pi * along + np.pi * (np.arange(n) % 2)
+    X = along[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
+    return X + 0.03 * rng.standard_normal((n, 2))
+
+
+def make_mixture(seed=0, n=1000):
+    """Make rows of five Gaussians.
+
+    Parameters
+    ----------
+    seed : int, default=0
+        Seed of the points.
+    n : int, default=1000
+        Number of points.
+
+    Returns
+    -------
+    X : ndarray of shape (n, 2)
+    """
+    rng = np.random.default_rng(seed)
+    part = np.arange(n) % 5
+    angle = 0.4 * np.pi * part
+    centre = 0.7 * np.column_stack([np.cos(angle), np.sin(angle)])
+    shape = 0.16 * np.column_stack([np.ones(n), 0.2 + 0.2 * part])
+    return centre + shape * rng.standard_normal((n, 2))
+
+
 TOYS = {"spirals": make_spirals, "gap": make_gap, "four": make_four}
+CURVES = {"curve": make_curve, "fork": make_fork}
+CLOUDS = {"arms": make_arms, "mixture": make_mixture}
