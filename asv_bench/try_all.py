@@ -15,7 +15,7 @@ import traceback
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-MODULES = ("kernels", "trees", "forests", "predict", "optimisers")
+MODULES = ("kernels", "trees", "forests", "predict", "optimisers", "tasks")
 
 
 def list_calls():
