@@ -93,18 +93,22 @@ def make_tables(found, plan):
 
 def draw(plan):
     """Draw densities, and rows drawn from the last forest."""
-    panels, span = [], ((-SPAN, SPAN), (-SPAN, SPAN))
-    for cell in list_first(list_cells(plan)):
-        model = find_model(cell)
-        title = f"{cell.data}: {cell.model}"
-        if cell.model == FOREST:
-            depth = dict(cell.params)["depth"]
-            title += f", T={cell.sizes[-1]}" + (f", D={depth}" if depth else "")
-        density = functools.partial(describe_plane, model=model)
-        panels.append((title, span, density, CLOUDS[cell.data](SEED)))
-        if cell.model == FOREST and cell.sizes[-1] > 1 and not depth:
-            drawn = model.sample(N_DRAWN, random_state=cell.seed)
-            panels.append((f"{cell.data}: {N_DRAWN} rows drawn", span, None, drawn))
+    panels, span, nothing = [], ((-SPAN, SPAN), (-SPAN, SPAN)), np.empty((0, 2))
+    for data in (name for name in CLOUDS if name in plan.only):
+        X = CLOUDS[data](SEED)
+        panels.append((f"{data}: {len(X)} rows", span, None, X))
+        for cell in list_first(list_cells(plan)):
+            if cell.data != data:
+                continue
+            model, title = find_model(cell), cell.model
+            if cell.model == FOREST:
+                depth = dict(cell.params)["depth"]
+                title += f", T={cell.sizes[-1]}" + (f", D={depth}" if depth else "")
+            density = functools.partial(describe_plane, model=model)
+            panels.append((title, span, density, nothing))
+            if cell.model == FOREST and cell.sizes[-1] > 1 and not depth:
+                drawn = model.sample(N_DRAWN, random_state=cell.seed)
+                panels.append((f"{N_DRAWN} rows drawn", span, None, drawn))
     path = name_picture(plan, "densities")
     return [draw_densities(path, panels, 4)] if panels else []
 

@@ -39,8 +39,8 @@ def fit_model(cell):
     params = dict(cell.params)
     options = {"random_state": cell.seed, "n_jobs": 1}
     if cell.model == FERNS:
-        oblique = {"axis": "axis", "line": "oblique"}[params["learner"]]
-        ferns = FernClassifier(cell.sizes[-1], depth=params["depth"], splitter=oblique, **options)
+        splitter = LEARNERS[params["learner"]]
+        ferns = FernClassifier(cell.sizes[-1], depth=params["depth"], splitter=splitter, **options)
         return ferns.fit(X, y)
     forest = ObliqueForestClassifier(
         cell.sizes[-1],
