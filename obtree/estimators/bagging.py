@@ -71,6 +71,9 @@ class BaseForestModel(ProximityMixin, BaseModel):
         self.estimators_ = estimators
         self._predictor = PredictorCache(self._predictor_kind)
 
+    def _remember_rows(self, plan):
+        """Keep what methods other than `predict` need of the training rows."""
+
     def _list_trees(self):
         """Return the trees to predict with."""
         return [getattr(estimator, self._tree_attribute) for estimator in self.estimators_]
@@ -294,9 +297,6 @@ class BaseObliqueForest(BaseForestModel, BaseOblique):
         """Find out, and show, how often each feature should take part in draws."""
         self.relevance_ = measure_relevance(plan, entropy, self._count_threads())
         return self.relevance_
-
-    def _remember_rows(self, plan):
-        """Keep what methods other than `predict` need of the training rows."""
 
     def _balances_subsample(self):
         """Tell whether classes are balanced in each bootstrap."""

@@ -13,6 +13,7 @@ from obtree.estimators.base import PredictorCache
 from obtree.estimators.gaussian_mixture import ForestMixtureMixin, check_outputs
 from obtree.estimators.leaf_rows import list_leaf_rows
 from obtree.estimators.residual_model import ResidualModel
+from obtree.estimators.sampling import Bags, RowSample
 from obtree.estimators.training_rows import describe_rows, remember_rows, restore_rows
 from obtree.forest.shared_leaves import INTERPOLATIONS, read_quantiles
 
@@ -114,11 +115,18 @@ class DistributionMixin(ForestMixtureMixin):
             plan,
             self._list_trees(),
             [tree.random_state for tree in self.estimators_],
-            self._bags,
+            self._find_bags(plan),
             self._count_threads(),
             getattr(self, "_chain_gain", 1.0),
         )
         self._leaf_index = PredictorCache(LeafIndex)
+
+    def _find_bags(self, plan):
+        """Return which rows each tree grew on; optimised trees see all of them."""
+        if hasattr(self, "_bags"):
+            return self._bags
+        samples = [RowSample()] * len(self.estimators_)
+        return Bags(samples, plan.X.shape[0], plan.rows, plan.weight)
 
     def _describe_extras(self):
         """Return what a model file holds beside trees."""
@@ -144,7 +152,9 @@ class DistributionMixin(ForestMixtureMixin):
                 for leaf, tree in zip(training.leaves.T, trees, strict=False)
             ):
                 raise ValueError("its training rows are not those of its trees")
-            self._training, self._bags = training, training.bags
+            self._training = training
+            if any(sample.n_draws for sample in training.bags.samples):
+                self._bags = training.bags
             self._leaf_index = PredictorCache(LeafIndex)
         super()._restore_extras(header, arrays)
 

@@ -1,5 +1,6 @@
 """Forests of trees that are optimised as a whole: NonGreedyForest..."""
 
+from obtree.estimators.distributions import DistributionMixin
 from obtree.estimators.nongreedy import NonGreedyTreeClassifier, NonGreedyTreeRegressor
 from obtree.estimators.optimised import BaseOptimisedForest
 from obtree.estimators.task import ClassificationTask, RegressionTask
@@ -167,7 +168,7 @@ class NonGreedyForestClassifier(UncertaintyMixin, ClassificationTask, BaseOptimi
         self.random_state = random_state
 
 
-class NonGreedyForestRegressor(RegressionTask, BaseOptimisedForest):
+class NonGreedyForestRegressor(DistributionMixin, RegressionTask, BaseOptimisedForest):
     """Forest for regression, each tree optimised as a whole.
 
     A tree is grown, and then all its planes are moved at once by stochastic gradient steps

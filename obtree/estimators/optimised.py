@@ -303,6 +303,7 @@ class BaseOptimisedForest(BaseOptimised, BaseForestModel):
         for tree, report in zip(trees, outcome.reports, strict=True):
             _store_report(tree, report)
         self._store_forest(trees, target.n_outputs, target.classes, max_features)
+        self._remember_rows(outcome.plan)
         for name, first in outcome.reports[0].items():
             values = [report[name] for report in outcome.reports]
             # Curves differ in length.

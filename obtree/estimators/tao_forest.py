@@ -1,5 +1,6 @@
 """Forests by alternating optimisation: TAOForestClassifier and TAOForestRegressor."""
 
+from obtree.estimators.distributions import DistributionMixin
 from obtree.estimators.optimised import BaseOptimisedForest
 from obtree.estimators.tao import (
     AUTO,
@@ -175,7 +176,7 @@ class TAOForestClassifier(UncertaintyMixin, ClassificationTask, BaseTAOForest):
         return "average" if self._has_close_leaves() else "product"
 
 
-class TAOForestRegressor(RegressionTask, BaseTAOForest):
+class TAOForestRegressor(DistributionMixin, RegressionTask, BaseTAOForest):
     """Forest for regression, optimised node by node with all others held fixed.
 
     Tree alternating optimisation (Carreira-Perpinan and Zharmagambetov, 2020) of every tree

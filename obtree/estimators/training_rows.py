@@ -89,9 +89,8 @@ def remember_rows(plan, trees, seeds, bags, n_threads, gain=1.0):
         residuals.add(out, values / unit)
     judged = residuals.n_judges > 1
     misses = np.where(judged[:, None], -unit * residuals.mean, np.nan)
-    return TrainingRows(
-        y, leaves, misses, _measure_shrink(residuals, weight, len(trees), gain), bags
-    )
+    shrink = _measure_shrink(residuals, weight, len(trees), gain)
+    return TrainingRows(y, leaves, misses, shrink, bags)
 
 
 def _measure_shrink(residuals, weight, n_trees, gain):

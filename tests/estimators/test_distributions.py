@@ -11,7 +11,13 @@ from scipy.stats import norm
 from sklearn.base import clone
 from sklearn.datasets import make_regression
 
-from obtree import ObliqueForestRegressor, load_model, save_model
+from obtree import (
+    NonGreedyForestRegressor,
+    ObliqueForestRegressor,
+    TAOForestRegressor,
+    load_model,
+    save_model,
+)
 from obtree.estimators.training_rows import describe_rows, restore_rows
 from obtree.forest.shared_leaves import INTERPOLATIONS
 
@@ -428,6 +434,30 @@ def test_forests_that_do_not_know_their_rows():
     ):
         with pytest.raises(ValueError, match="does not know the rows"):
             call()
+
+
+@pytest.mark.parametrize(
+    "forest",
+    [
+        TAOForestRegressor(5, leaf="constant", random_state=0),
+        TAOForestRegressor(5, leaf="linear", random_state=0),
+        NonGreedyForestRegressor(5, random_state=0),
+    ],
+)
+def test_forests_whose_trees_see_all_rows(tmp_path, forest):
+    data, y = make_regression(400, 4, noise=20.0, random_state=0)
+    forest = clone(forest).fit(data[:300], y[:300], np.arange(300) % 3)
+    low, high = forest.predict(data[300:], quantiles=[0.05, 0.95]).T
+    assert 0.7 < np.mean((low <= y[300:]) & (y[300:] <= high)) <= 1.0
+    assert (forest.predict(data, return_std=True)[1] < y.std()).all()
+    found = forest.predict_quantiles(data[300:], LEVELS)
+    assert ((found >= y.min()) & (found <= y.max())).all()
+    with pytest.warns(UserWarning, match="no out-of-bag"):
+        assert np.isnan(forest.predict_quantiles(oob_score=True)[np.arange(300) % 3 > 0]).all()
+    save_model(tmp_path / "model", forest)
+    for other in (load_model(tmp_path / "model"), pickle.loads(pickle.dumps(forest))):
+        np.testing.assert_array_equal(other.log_prob(data, y), forest.log_prob(data, y))
+        np.testing.assert_array_equal(other.predict_quantiles(data), forest.predict_quantiles(data))
 
 
 def edit_rows(forest, **changes):
