@@ -50,6 +50,21 @@ def draw_distributions(folder):
     forest = ObliqueForestRegressor(200, splitter="axis", min_samples_leaf=10, random_state=0).fit(
         X, y
     )
+    draw_bands(forest, X, y, Path(folder) / "distributions.png")
+
+
+def draw_bands(forest, X, y, path):
+    """Draw 50 % and 90 % intervals of a forest of one feature, its mean and the rows.
+
+    Parameters
+    ----------
+    forest : ObliqueForestRegressor
+    X : ndarray of shape (n, 1)
+        From 0 to 1.
+    y : ndarray of shape (n,)
+    path : Path
+        The file to write; its folder is made if need be.
+    """
     columns = (np.arange(WIDTH) + 0.5)[:, None] / WIDTH
     levels = forest.predict(columns, quantiles=[0.05, 0.25, 0.75, 0.95])
     place = np.linspace(HIGH, LOW, HEIGHT)[:, None]
@@ -63,9 +78,8 @@ def draw_distributions(folder):
     for across, value in enumerate(forest.predict(columns)):
         down = _find_line(value)
         pixels[down - 1 : down + 1, across] = 0.0
-    folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    write_png(pixels.astype(np.uint8), folder / "distributions.png")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_png(pixels.astype(np.uint8), path)
 
 
 def _find_line(value):
