@@ -137,7 +137,7 @@ class Fuzzer:
         X = self.find_rows(model.n_features_in_)
         if X is None:
             return "loaded, too wide to predict"
-        model.predict(X)
+        getattr(model, "predict", getattr(model, "score_samples", None))(X)
         for method in ("predict_proba", "apply", "decision_path"):
             if hasattr(model, method):
                 getattr(model, method)(X)

@@ -4,7 +4,8 @@ The impurity of a node is the log determinant of the covariance of its rows (Cri
 and Konukoglu, 2011, section 5.1), twice the entropy of a Gaussian but for a constant, and a cut
 is worth what it takes off it, both sides weighted; `gaussian_sums.pxd` says what keeps this
 finite and without a unit. Log determinants are taken at no more than MAX_CUTS of a direction's
-cuts, spread evenly over its rows; where there are fewer, at all of them.
+cuts, spread evenly over its rows, and at fewer in small nodes; where there are not so many, at
+all of them.
 """
 
 from libc.math cimport floor
@@ -21,13 +22,20 @@ from obtree.data.dataset cimport DataView
 from obtree.data.targets cimport TargetView
 
 cdef enum:
+    # In large nodes, in small ones, and the rows for each in between: determinants of small nodes
+    # are too inexact to tell many cuts apart.
     MAX_CUTS = 32
+    MIN_CUTS = 8
+    ROWS_A_CUT = 8
 
 
 cdef class GaussianGain(Criterion):
     """Log determinant of the covariance of the node's rows."""
 
     target_kind = "none"
+
+    def __cinit__(self, *args, **kwargs):
+        self.min_cuts = MIN_CUTS
 
     cdef int bind(self, const DataView* data, const TargetView* targets, Workspace workspace,
                   idx_t max_rows) except -1:
@@ -60,7 +68,7 @@ cdef class GaussianGain(Criterion):
                   Cut* best) except -1 nogil:
         cdef GaussianSums* sums = &self._sums
         cdef idx_t i, last = 0, n_cuts = 0
-        cdef w_t left = 0.0, first = 0.0, step, wanted
+        cdef w_t left = 0.0, first = 0.0, step, wanted, n_wanted
         cdef double score
         for i in range(1, n):
             left += sums.w[word_position(words[i - 1])]
@@ -73,9 +81,10 @@ cdef class GaussianGain(Criterion):
                 n_cuts += 1
         if n_cuts == 0:
             return 0
-        # Rows [0, i) are on the left. Of more than MAX_CUTS cuts those are taken that come first
-        # at or after MAX_CUTS weights, evenly spread from that of the first cut to the last's.
-        step = step / (MAX_CUTS - 1) if n_cuts > MAX_CUTS else 0.0
+        # Rows [0, i) are on the left. Of more cuts than are wanted those are taken that come first
+        # at or after so many weights, evenly spread from that of the first cut to the last's.
+        n_wanted = min(max(sums.weight / ROWS_A_CUT, self.min_cuts), <double>MAX_CUTS)
+        step = step / (n_wanted - 1.0) if n_cuts > n_wanted else 0.0
         wanted = first
         empty_left(sums)
         for i in range(1, last + 1):

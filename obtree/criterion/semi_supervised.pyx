@@ -37,6 +37,10 @@ cdef class SemiSupervisedGain(GaussianGain):
     cdef w_t _labelled                # sum of _total
     cdef idx_t _n_counted             # rows, of the words, that are in _left
 
+    def __cinit__(self, *args, **kwargs):
+        # A few labelled rows may decide, so that cuts are to be told apart in small nodes as well.
+        self.min_cuts = 32.0
+
     def __init__(self, alpha=1.0):
         self.alpha = alpha
 

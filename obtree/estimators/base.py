@@ -74,12 +74,14 @@ class PredictorCache:
 class BaseModel(MultiOutputMixin, BaseEstimator):
     """What every estimator made of trees does; a task class stands beside it.
 
-    A subclass says which of its parameters holds a splitter (``_splitter_param``), which names
+    A subclass says which of its parameters holds a splitter (``_splitter_param``), whether
+    several of them may share a forest (``_mixes_settings``), which names
     it may hold that are no splitter's (``_other_starts``), what a fitted tree is called
     (``_tree_attribute``), and what predicts with such (``_predictor_kind``).
     """
 
     _splitter_param = "splitter"
+    _mixes_settings = True
     _other_starts = ()
     _tree_attribute = "tree_"
     _predictor_kind = Predictor

@@ -1,11 +1,14 @@
 """Density forests: DensityForest."""
 
+import dataclasses
+
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import DensityMixin
 from sklearn.utils.validation import check_is_fitted
 
 from obtree.builder.rule import NO_LIMIT, GrowthRule
+from obtree.core.names import show
 from obtree.core.params import FLAG, Integer, Number, check_param
 from obtree.data.scale import find_weight_unit
 from obtree.data.validate import round_features, validate_fit_features
@@ -19,7 +22,7 @@ from obtree.estimators.base import (
     spawn_seeds,
 )
 from obtree.estimators.density_data import prepare_data
-from obtree.estimators.density_trees import SHRINKAGES, DensityFitter, read_rule
+from obtree.estimators.density_trees import SHRINKAGES, DensityRace, read_rule
 from obtree.estimators.marginals import MarginalMixin
 from obtree.estimators.params import (
     VERBOSE,
@@ -29,13 +32,18 @@ from obtree.estimators.params import (
 )
 from obtree.estimators.plan import GrowthPlan
 from obtree.estimators.sampling import RowSample
+from obtree.estimators.settings import AUTO
 from obtree.estimators.task import Target, UnsupervisedTask
 from obtree.forest.gaussians import FEATURE_LIMIT, add_densities, run_calls
-from obtree.splitter.registry import resolve_splitter
+from obtree.splitter.registry import name_splitter, resolve_splitter
 from obtree.tree.predict import Predictor
 
+# What splitter="auto" chooses from.
+RACERS = ("axis", "random_oblique")
 # Rows whose densities are found together.
 BLOCK_ROWS = 2048
+# Draws for one row. A leaf that was hit once by the draws that measured its mass needs far fewer.
+MAX_ROUNDS = 100_000
 
 
 class DensityTree:
@@ -67,15 +75,16 @@ class DensityForest(MarginalMixin, DensityMixin, UnsupervisedTask, BaseForestMod
     ----------
     n_estimators : int, default=100
         Number of trees.
-    splitter : str or Splitter, default="axis"
+    splitter : str or Splitter, default="auto"
         How a node is split; see `obtree.splitter`. Those that fit y to split a node cannot be used.
+        "auto" chooses "axis" or "random_oblique" by the likelihood of rows that trees leave out.
     max_depth : int, default=None
         Greatest depth.
     min_samples_leaf : int, float or None, default=None
         Rows that each child needs while trees grow; a float is a fraction of the rows, None is one
         more than there are columns. Which leaves remain is decided by rows left out.
-    max_features : int, float, {"sqrt", "log2"} or None, default="sqrt"
-        Candidates per node.
+    max_features : int, float, {"sqrt", "log2"} or None, default=None
+        Candidates per node; None is as many as there are columns.
     truncate : bool, default=True
         Whether a leaf's Gaussian is cut off at the borders of its cell. Otherwise the density is
         a plain mixture of all leaves, smoother and with less detail.
@@ -101,6 +110,8 @@ class DensityForest(MarginalMixin, DensityMixin, UnsupervisedTask, BaseForestMod
         What has been chosen: ``leaf_weight``, the least that the rows of a leaf weigh among those
         its tree grew on; ``shrinkage``; and ``is_pruned``, whether splits also had to raise the
         likelihood of the rows that their tree left out.
+    splitter_ : str
+        What split the nodes: the name of the splitter.
     n_features_in_ : int
         Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -120,6 +131,7 @@ class DensityForest(MarginalMixin, DensityMixin, UnsupervisedTask, BaseForestMod
     (3, 2)
     """
 
+    _mixes_settings = False
     _combine_rules = ("average",)
     combine = "average"
 
@@ -127,10 +139,10 @@ class DensityForest(MarginalMixin, DensityMixin, UnsupervisedTask, BaseForestMod
         self,
         n_estimators=100,
         *,
-        splitter="axis",
+        splitter=AUTO,
         max_depth=None,
         min_samples_leaf=None,
-        max_features="sqrt",
+        max_features=None,
         truncate=True,
         shrinkage=None,
         max_samples=0.632,
@@ -168,24 +180,21 @@ class DensityForest(MarginalMixin, DensityMixin, UnsupervisedTask, BaseForestMod
         """
         with restore_on_error(self):
             shrinkages = self._check_params()
-            plan = self._plan_growth(X, sample_weight)
-            seeds = spawn_seeds(draw_entropy(self.random_state), 0, self.n_estimators)
-            sample = RowSample(resolve_max_samples(self.max_samples, plan.n_rows), replace=False)
-            n_threads = self._count_threads()
-            options = {"n_threads": n_threads, "verbose": int(self.verbose)}
+            plans = self._plan_growth(X, sample_weight)
+            plan = plans[0].encode(self._count_threads()) if len(plans) > 1 else plans[0]
             taken = plan.take_rows()
-            trees = taken.grow(seeds, **sample.options, **options)
-            data = prepare_data(np.ascontiguousarray(taken.X, dtype=np.float32), taken.weight)
-            trees, self.stop_rule_ = DensityFitter(
-                trees,
-                seeds,
-                data,
-                sample,
-                float(plan.rule.min_samples_leaf),
+            race = DensityRace(
+                prepare_data(np.ascontiguousarray(taken.X, dtype=np.float32), taken.weight),
+                RowSample(resolve_max_samples(self.max_samples, plan.n_rows), replace=False),
+                spawn_seeds(draw_entropy(self.random_state), 0, self.n_estimators),
                 bool(self.truncate),
                 shrinkages,
-                **options,
-            ).fit()
+                {"n_threads": self._count_threads(), "verbose": int(self.verbose)},
+            )
+            plans = [dataclasses.replace(taken, splitter=p.splitter, rule=p.rule) for p in plans]
+            plan, trees, self.stop_rule_ = race.run(plans)
+            seeds = race.seeds
+            self.splitter_ = name_splitter(type(plan.splitter)) or type(plan.splitter).__name__
             trees = [tree.with_offset(plan.offset) for tree in trees]
             members = self._wrap_trees(trees, seeds, None, plan.rule.max_features)
             self._store_forest(members, 1, None, plan.rule.max_features)
@@ -200,9 +209,15 @@ class DensityForest(MarginalMixin, DensityMixin, UnsupervisedTask, BaseForestMod
         given = check_param("shrinkage", self.shrinkage, None, Number(0.0, 1e6, open_low=True))
         return SHRINKAGES if given is None else (float(given),)
 
+    def _list_splitters(self):
+        """Return what may split nodes; one of them will."""
+        if isinstance(self.splitter, str) and self.splitter == AUTO:
+            return [resolve_splitter(name) for name in RACERS]
+        return [resolve_splitter(self.splitter)]
+
     def _plan_growth(self, X, sample_weight):
-        """Check data and stop rules and return a `GrowthPlan`."""
-        splitter = resolve_splitter(self.splitter)
+        """Check data and stop rules and return a `GrowthPlan` for each splitter."""
+        splitters = self._list_splitters()
         refuse_sparse(X)
         X = validate_fit_features(self, X)
         d = self.n_features_in_
@@ -221,23 +236,27 @@ class DensityForest(MarginalMixin, DensityMixin, UnsupervisedTask, BaseForestMod
         smallest = d + 1
         if self.min_samples_leaf is not None:
             smallest = resolve_count("min_samples_leaf", self.min_samples_leaf, n_rows, 1)
-        bounded = not splitter.max_features_unbounded
-        return GrowthPlan(
-            X=X,
-            target=Target(),
-            rows=rows,
-            weight=weight,
-            criterion="gaussian",
-            splitter=splitter,
-            rule=GrowthRule(
-                max_depth=NO_LIMIT if max_depth is None else min(max_depth, NO_LIMIT),
-                min_samples_split=2 * smallest,
-                min_samples_leaf=smallest,
-                max_features=resolve_max_features(self.max_features, d, bounded),
-            ),
-            ccp_alpha=0.0,
-            offset=offset,
+        bounded = not all(splitter.max_features_unbounded for splitter in splitters)
+        rule = GrowthRule(
+            max_depth=NO_LIMIT if max_depth is None else min(max_depth, NO_LIMIT),
+            min_samples_split=2 * smallest,
+            min_samples_leaf=smallest,
+            max_features=resolve_max_features(self.max_features, d, bounded),
         )
+        return [
+            GrowthPlan(
+                X=X,
+                target=Target(),
+                rows=rows,
+                weight=weight,
+                criterion="gaussian",
+                splitter=splitter,
+                rule=rule,
+                ccp_alpha=0.0,
+                offset=offset,
+            )
+            for splitter in splitters
+        ]
 
     def _draws_bootstraps(self):
         """Tell whether trees grow on some of the rows, drawn whatever they weigh."""
@@ -329,15 +348,17 @@ class DensityForest(MarginalMixin, DensityMixin, UnsupervisedTask, BaseForestMod
         place = np.searchsorted(ends, leaf)
         X = np.empty((n_rows, d), dtype=np.float32)
         waiting = np.arange(n_rows)
-        while len(waiting):
+        for _ in range(MAX_ROUNDS):
             z = rng.standard_normal((len(waiting), d))
             at = leaf[waiting]
             x = tree.leaf_mean[at] + np.einsum("nij,nj->ni", factor[place[waiting]], z)
             X[waiting] = np.clip(x, -3e38, 3e38)
             if not self.truncate:
-                break
+                return X
             waiting = waiting[tree.apply(X[waiting]) != at]
-        return X
+            if not len(waiting):
+                return X
+        raise ValueError("a leaf has less inside its cell than its leaf_mass says")
 
     def _read_rows(self, X):
         """Check rows and return them as float32 that trees see."""
@@ -379,11 +400,19 @@ class DensityForest(MarginalMixin, DensityMixin, UnsupervisedTask, BaseForestMod
 
     def _describe_extras(self):
         """Return what has been chosen."""
-        return {"stop_rule": list(self.stop_rule_)}, {}
+        return {"stop_rule": list(self.stop_rule_), "splitter": self.splitter_}, {}
 
     def _restore_extras(self, header, arrays):
         """Take what has been chosen from a file, and refuse trees that are no densities."""
-        self.stop_rule_ = read_rule(header, arrays)
+        if header.keys() != {"stop_rule", "splitter"} or arrays:
+            raise ValueError(
+                f"it holds {show([*header, *arrays])} beside its trees, expected 'stop_rule' and "
+                "'splitter'"
+            )
+        self.stop_rule_ = read_rule(header["stop_rule"])
+        self.splitter_ = header["splitter"]
+        if not isinstance(self.splitter_, str):
+            raise ValueError(f"its splitter is {show(self.splitter_)}, expected a name")
         check_param("truncate", self.truncate, FLAG)
         for member in self.estimators_:
             check_density(member.tree_)

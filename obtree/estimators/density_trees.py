@@ -42,12 +42,16 @@ FLOOR = 1e-6
 LEAF_WEIGHTS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
 #: Rows that vary as the parent's, in units of the number of columns.
 SHRINKAGES = (0.25, 1.0, 4.0)
-#: Rows by which rules are judged, at most.
-MAX_JUDGED = 4000
-#: A Gaussian of which less lies inside its cell describes nothing: such nodes do not become leaves.
+#: Rows by which rules are judged, and trees that give them a density, at most.
+MAX_JUDGED, MAX_JUDGES = 4000, 50
+#: Standard errors by which the likelihood has to rise for splits to stay.
+SURE = 3.0
+#: Trees by which splitters are compared.
+RACE_TREES = 12
+#: A Gaussian of which less lies inside its cell describes nothing: no leaf has such a one.
 MIN_MASS = 0.02
 #: Draws by which a rule's leaves are told, and by which the masses of a finished tree begin.
-FEW_DRAWS, MORE_DRAWS, MOST_DRAWS = 64, 256, 2**16
+FEW_DRAWS, MORE_DRAWS, MOST_DRAWS = 48, 256, 2**16
 #: Draws that must have landed inside before a mass is believed.
 MIN_HITS = 64
 #: Standard error wanted of the integral of the forest's density.
@@ -62,22 +66,17 @@ class StopRule(NamedTuple):
     is_pruned: bool
 
 
-def read_rule(header, arrays):
+def read_rule(rule):
     """Read the rule that a model file holds, trusting nothing.
 
     Parameters
     ----------
-    header : dict
-    arrays : dict of str to ndarray
+    rule : object
 
     Returns
     -------
     rule : StopRule
     """
-    if header.keys() != {"stop_rule"} or arrays:
-        found = [*header, *arrays]
-        raise ValueError(f"it holds {show(found)} beside its trees, expected 'stop_rule'")
-    rule = header["stop_rule"]
     expected = "a stop rule of two numbers and a flag"
     if not isinstance(rule, list) or [type(part) for part in rule] != [float, float, bool]:
         raise ValueError(f"its stop_rule is {show(rule)}, expected {expected}")
@@ -134,7 +133,7 @@ class NodeGaussians:
         self.mean, self.factor = fit_gaussians(*self._moments, self.parent, prior, FLOOR)
         return self
 
-    def count_hits(self, seed, nodes, counts, stream=0):
+    def count_hits(self, seed, nodes, counts, stream=0, shared=False):
         """Draw from the Gaussians of some nodes and count what lands in their cells."""
         data = self._data
         d = data.Z.shape[1]
@@ -148,7 +147,7 @@ class NodeGaussians:
             here, n_draws = nodes[some], counts[some]
             mean = data.centre + data.scale * self.mean[here]
             factor = scale * self.factor[here]
-            x = draw_rows(seed, here, n_draws, mean, factor, stream)
+            x = draw_rows(seed, here, n_draws, mean, factor, stream, shared)
             owner = np.repeat(np.arange(len(here)), n_draws)
             first, last = self._ranges
             place = first[self.tree.apply(x)]
@@ -156,11 +155,16 @@ class NodeGaussians:
             hits[some] = np.bincount(owner[inside], minlength=len(here))
         return hits
 
-    def estimate_masses(self, seed):
-        """What each node's Gaussian has inside its cell, roughly."""
+    def estimate_masses(self, seed, stream):
+        """What each node's Gaussian has inside its cell, roughly.
+
+        One more hit than there were: so the inverse, by which densities are multiplied, is right
+        in the mean.
+        """
         nodes = np.arange(1, len(self.parent))
-        hits = self.count_hits(seed, nodes, np.full(len(nodes), FEW_DRAWS))
-        return np.append(1.0, (hits + 0.5) / (FEW_DRAWS + 1.0))
+        counts = np.full(len(nodes), FEW_DRAWS)
+        hits = self.count_hits(seed, nodes, counts, stream, shared=True)
+        return np.append(1.0, (hits + 1.0) / (FEW_DRAWS + 1.0))
 
 
 def _find_lower(scale):
@@ -207,32 +211,29 @@ class DensityFitter:
         # No split at all.
         self._rules.append(StopRule(2.0 * total, shrinkages[0], False))
 
-    def fit(self):
-        """Return the trees with Gaussian leaves, and the rule that they follow."""
+    def choose_rule(self):
+        """Find the rule under which the forest is best on rows that trees left out.
+
+        Returns
+        -------
+        rule : StopRule
+        likelihood : float
+            Mean log density of those rows; minus infinity when there are none.
+        """
         n_rows = len(self._data.X)
         if len(self._rules) == 1 or self._sample.n_draws in (0, n_rows):
             # Nothing was left out, so nothing can be judged.
-            rule = self._rules[min(1, len(self._rules) - 1)]
-        else:
-            rule = self._choose_rule()
-        self._rule = rule
-        trees = run_calls(self._finish, len(self._trees), desc="fitting leaves", **self._options)
-        return trees, rule
-
-    # ---- choosing a rule ----------------------------------------------------------------------
-
-    def _choose_rule(self):
-        """Return the rule under which the forest is best on rows that trees left out."""
-        n_rows = len(self._data.X)
+            return self._rules[min(1, len(self._rules) - 1)], -np.inf
         step = max(1, -(-n_rows // MAX_JUDGED))
         self._judged = np.zeros(n_rows, dtype=bool)
         self._judged[::step] = True
-        found = run_calls(self._judge, len(self._trees), desc="choosing leaves", **self._options)
+        n_trees = min(len(self._trees), MAX_JUDGES)
+        found = run_calls(self._judge, n_trees, desc="choosing leaves", **self._options)
         top = np.full((len(self._rules), n_rows), -np.inf)
         total = np.zeros((len(self._rules), n_rows))
-        n_trees = np.zeros(n_rows)
+        n_known = np.zeros(n_rows)
         for rows, values in found:
-            n_trees[rows] += 1
+            n_known[rows] += 1
             higher = np.maximum(top[:, rows], values)
             with np.errstate(invalid="ignore"):
                 kept = np.where(
@@ -240,12 +241,26 @@ class DensityFitter:
                 )
             total[:, rows] = kept + np.exp(values - higher)
             top[:, rows] = higher
-        judged = np.flatnonzero(n_trees)
+        judged = np.flatnonzero(n_known)
         if not len(judged):
-            return self._rules[-1]
-        likelihood = top[:, judged] + np.log(total[:, judged]) - np.log(n_trees[judged])
+            return self._rules[-1], -np.inf
+        density = top[:, judged] + np.log(total[:, judged]) - np.log(n_known[judged])
         weight = self._data.weight[judged]
-        return self._rules[int(np.argmax(likelihood @ weight / weight.sum()))]
+        likelihood = density @ weight / weight.sum()
+        best = int(np.argmax(likelihood))
+        # Splits have to be worth it: among many rules one is better than no split by chance.
+        gain = density[best] - density[-1]
+        error = np.sqrt(weight**2 @ (gain - gain @ weight / weight.sum()) ** 2) / weight.sum()
+        if likelihood[best] - likelihood[-1] < SURE * error:
+            best = len(self._rules) - 1
+        return self._rules[best], float(likelihood[best])
+
+    def finish(self, rule):
+        """Return the trees with the Gaussian leaves that follow from a rule."""
+        self._rule = rule
+        return run_calls(self._finish, len(self._trees), desc="fitting leaves", **self._options)
+
+    # ---- judging rules ------------------------------------------------------------------------
 
     def _judge(self, t):
         """Return rows that tree t left out, and their log density under each rule."""
@@ -254,18 +269,22 @@ class DensityFitter:
         rows = np.flatnonzero((drawn == 0) & self._judged)
         values = np.empty((len(self._rules), len(rows)))
         for shrinkage in {rule.shrinkage: None for rule in self._rules}:
-            mass = self._weigh(gaussians.fit(shrinkage), t)
-            traced = self._trace(gaussians, mass, rows)
+            masses = self._weigh(gaussians.fit(shrinkage), t)
+            traced = self._trace(gaussians, masses[1], rows)
             for r, rule in enumerate(self._rules):
                 if rule.shrinkage == shrinkage:
-                    values[r] = self._judge_rule(gaussians, mass, traced, rows, rule)
+                    values[r] = self._judge_rule(gaussians, masses, traced, rows, rule)
         return rows, values
 
     def _weigh(self, gaussians, t):
-        """What nodes have inside their cells; all of it when cells do not count."""
+        """What nodes have inside their cells; all of it when cells do not count.
+
+        Twice, by different draws: where leaves are chosen by masses, those that happen to be too
+        small are preferred, and would also make the density of the leaves too large.
+        """
         if not self._truncate:
-            return np.ones(len(gaussians.total))
-        return gaussians.estimate_masses(self._seeds[t])
+            return (np.ones(len(gaussians.total)),) * 2
+        return [gaussians.estimate_masses(self._seeds[t], stream) for stream in (0, 5)]
 
     def _trace(self, gaussians, mass, rows):
         """The log densities of rows in the nodes that they pass."""
@@ -281,7 +300,7 @@ class DensityFitter:
             np.maximum(log_weight, -1e3),
         )
 
-    def _judge_rule(self, gaussians, mass, traced, rows, rule):
+    def _judge_rule(self, gaussians, masses, traced, rows, rule):
         """The log density of rows under one rule."""
         start, node, value = traced
         owner = np.repeat(np.arange(len(rows)), np.diff(start))
@@ -289,16 +308,19 @@ class DensityFitter:
         # What a row says about splits must not be what it is judged by.
         halves = (owner % 2 == 0, owner % 2 == 1) if rule.is_pruned else (np.ones_like(owner) > 0,)
         for half in halves:
-            own = self._add_up(gaussians, traced, rows, ~half) if rule.is_pruned else None
-            leaf, _ = self._stop(gaussians, mass, rule, own)
+            own = None
+            if rule.is_pruned:
+                own = self._add_up(gaussians, masses, traced, rows, ~half)
+            leaf, _ = self._stop(gaussians, masses[0], rule, own)
             reached = half & (node == leaf[gaussians.leaf_of[rows]][owner])
             values[owner[reached]] = value[reached]
         return values
 
-    def _add_up(self, gaussians, traced, rows, used=True):
-        """The log likelihood of rows in each node."""
+    def _add_up(self, gaussians, masses, traced, rows, used=True):
+        """The log likelihood of rows in each node, by the first of the masses."""
         start, node, value = traced
         weight = np.repeat(self._data.weight[rows], np.diff(start)) * used
+        value = value + np.log(masses[1] / masses[0])[node]
         return np.bincount(node, weights=value * weight, minlength=len(gaussians.total))
 
     def _stop(self, gaussians, mass, rule, own):
@@ -321,12 +343,12 @@ class DensityFitter:
         data, rule, tree = self._data, self._rule, self._trees[t]
         drawn = self._sample.count(self._seeds[t], len(data.X))
         grown = NodeGaussians(tree, data, drawn * data.weight).fit(rule.shrinkage)
-        mass = self._weigh(grown, t)
+        masses = self._weigh(grown, t)
         own = None
         rows = np.flatnonzero(drawn == 0)
         if rule.is_pruned and len(rows):
-            own = self._add_up(grown, self._trace(grown, mass, rows), rows)
-        _, is_leaf = self._stop(grown, mass, rule, own)
+            own = self._add_up(grown, masses, self._trace(grown, masses[1], rows), rows)
+        _, is_leaf = self._stop(grown, masses[0], rule, own)
         if (is_leaf & (tree.children_left >= 0)).any():
             tree = cut_branches(tree, is_leaf & (tree.children_left >= 0))
         leaves = NodeGaussians(tree, data, data.weight).fit(rule.shrinkage)
@@ -351,7 +373,7 @@ class DensityFitter:
             hits[few] += leaves.count_hits(seed, ends[few], more, stream=2)
             counts[few] += more
         # The rest so that the standard error is what is wanted, with the fewest draws in all.
-        mass = (hits + 0.5) / (counts + 1.0)
+        mass = (hits + 1.0) / (counts + 1.0)
         spread = fraction * np.sqrt((1.0 - mass) / mass)
         error = INTEGRAL_ERROR * np.sqrt(len(self._trees))
         wanted = np.minimum(np.ceil(spread * spread.sum() / error**2), MOST_DRAWS).astype(np.int64)
@@ -360,7 +382,7 @@ class DensityFitter:
             more = wanted[short] - counts[short]
             hits[short] += leaves.count_hits(seed, ends[short], more, stream=3)
             counts[short] += more
-        return hits / counts
+        return np.where(hits > 0, (hits + 1.0) / (counts + 1.0), 0.0)
 
 
 def _arrange(leaves, data, ends, weight, mass):
@@ -377,3 +399,77 @@ def _arrange(leaves, data, ends, weight, mass):
     arrays["leaf_log_weight"][ends] = np.log(weight)
     arrays["leaf_mass"][ends] = mass
     return arrays
+
+
+class DensityRace:
+    """Grows forests with several splitters and goes on with the one that is best.
+
+    Parameters
+    ----------
+    data : DensityData
+    sample : RowSample
+    seeds : ndarray of uint32
+        Of all trees.
+    truncate : bool
+    shrinkages : tuple of float
+    options : dict
+        ``n_threads`` and ``verbose``.
+    """
+
+    def __init__(self, data, sample, seeds, truncate, shrinkages, options):
+        self._data = data
+        self._sample = sample
+        self.seeds = seeds
+        self._truncate = truncate
+        self._shrinkages = shrinkages
+        self._options = options
+
+    def run(self, plans):
+        """Grow the forest.
+
+        Parameters
+        ----------
+        plans : list of GrowthPlan
+            All of their rows take part.
+
+        Returns
+        -------
+        plan : GrowthPlan
+            The best of them.
+        trees : list of Tree
+            With Gaussian leaves.
+        rule : StopRule
+        """
+        n_trees = min(RACE_TREES, len(self.seeds))
+        best, trees = plans[0], []
+        if len(plans) > 1:
+            found = []
+            for plan in plans:
+                some = self._grow(plan, self.seeds[:n_trees])
+                found.append((self._make_fitter(plan, some).choose_rule()[1], some))
+            # The first of equals, as where nothing could be judged.
+            winner = max(range(len(plans)), key=lambda k: (found[k][0], -k))
+            best, trees = plans[winner], found[winner][1]
+        trees = trees + self._grow(best, self.seeds[len(trees) :])
+        fitter = self._make_fitter(best, trees)
+        rule, _ = fitter.choose_rule()
+        return best, fitter.finish(rule), rule
+
+    def _grow(self, plan, seeds):
+        """Grow trees without models in their leaves."""
+        if not len(seeds):
+            return []
+        return plan.grow(seeds, **self._sample.options, **self._options)
+
+    def _make_fitter(self, plan, trees):
+        """What judges trees and fits their leaves."""
+        return DensityFitter(
+            trees,
+            self.seeds[: len(trees)],
+            self._data,
+            self._sample,
+            float(plan.rule.min_samples_leaf),
+            self._truncate,
+            self._shrinkages,
+            **self._options,
+        )

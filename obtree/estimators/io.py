@@ -141,7 +141,7 @@ def save_model(path, estimator):
         trees += [child.tree_ for child in chain]
     seeds = [child.random_state for child in children]
     arrays = {f"classes_{k}": found for k, found in enumerate(classes)}
-    if is_race(getattr(estimator, "splitter", None)):
+    if _has_members(estimator):
         header["members"], arrays["member"] = encode_members(children)
         if chains:
             header["chain_lengths"] = [len(chain) for chain in chains]
@@ -257,7 +257,7 @@ def _build_estimator(header, arrays, max_bytes, allow_plugins):
         estimator._restore_extras(*extras)
         return estimator
     check_param("combine", estimator.combine, *estimator._combine_rules)
-    if not is_race(getattr(estimator, "splitter", None)):
+    if not _has_members(estimator):
         split_chains([], header.get("chain_lengths", []), chain_weights)
         children = estimator._wrap_trees(trees, seeds, classes, max_features)
     else:
@@ -286,6 +286,11 @@ def _pop_extras(arrays):
     """Take the arrays that are not of trees out of those of a file."""
     names = [name for name in arrays if name.startswith(EXTRA)]
     return {name.removeprefix(EXTRA): arrays.pop(name) for name in names}
+
+
+def _has_members(estimator):
+    """Tell whether trees may be of several settings, each with parameters of its own."""
+    return estimator._mixes_settings and is_race(getattr(estimator, "splitter", None))
 
 
 def _list_member_kinds(estimator):

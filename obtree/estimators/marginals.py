@@ -15,9 +15,11 @@ from obtree.core.params import Integer, check_param, refuse_param
 from obtree.forest.gaussians import draw_rows, run_calls
 
 #: Draws from each conditional Gaussian that matters.
-N_DRAWS = 512
-#: Leaves of less than e^-25 times the density of a tree's best leaf do not matter.
-NEGLIGIBLE = 25.0
+N_DRAWS = 256
+#: Leaves of less than e^-16 times the density of a tree's best leaf do not matter.
+NEGLIGIBLE = 16.0
+#: Conditions that are less likely than this are met by no leaf: no number can tell their density.
+LEAST_LOG_DENSITY = -1e4
 #: Numbers that draws may take at a time, and rows that are worked on together.
 MAX_CELLS, BLOCK_ROWS = 2**21, 64
 #: Of a tree's seed; other draws have other streams.
@@ -65,7 +67,7 @@ class MarginalMixin:
         rest = X.copy()
         rest[:, wanted] = np.nan
         condition, mean = self._integrate_out(rest, wanted)
-        met = condition > -np.inf
+        met = condition > LEAST_LOG_DENSITY
         if not met.all():
             self._refuse_condition(rest[np.argmin(met)], int(np.argmin(met)))
         log_density = np.zeros(len(X))
@@ -125,6 +127,7 @@ class MarginalMixin:
         log_density : ndarray of shape (n_rows,)
         mean : ndarray of shape (n_rows, n_wanted) or None
         """
+        X, place = _find_distinct(X)
         n_rows = len(X)
         log_density = np.zeros(n_rows)
         mean = None if wanted is None else np.zeros((n_rows, len(wanted)))
@@ -139,7 +142,8 @@ class MarginalMixin:
 
         def measure_part(k):
             rows, lacks, t = parts[k]
-            return self._measure_tree(X[rows], lacks, t, wanted)
+            with np.errstate(over="ignore", invalid="ignore"):
+                return self._measure_tree(X[rows], lacks, t, wanted)
 
         found = iter(run_calls(measure_part, len(parts), self._count_threads()))
         for rows, _ in tasks:
@@ -153,7 +157,7 @@ class MarginalMixin:
         offset = self.estimators_[0].tree_.feature_offset
         if wanted is not None and offset is not None:
             mean += offset[wanted]
-        return log_density, mean
+        return log_density[place], None if wanted is None else mean[place]
 
     def _measure_tree(self, X, lacks, t, wanted):
         """The log density in one tree of rows that all lack the same, and their means."""
@@ -202,6 +206,14 @@ class MarginalMixin:
         return log_density, np.einsum("nl,nlw->nw", np.exp(terms - safe), inside)
 
 
+def _find_distinct(X):
+    """The different rows of X, and which of them each row is: what they lack need not be told."""
+    X = np.where(np.isnan(X), np.float32(np.nan), X + np.float32(0.0))
+    keys = np.ascontiguousarray(X).view(np.dtype((np.void, X.shape[1] * X.itemsize))).reshape(-1)
+    _, first, place = np.unique(keys, return_index=True, return_inverse=True)
+    return X[first], place.reshape(-1)
+
+
 class ConditionedLeaves:
     """The Gaussians of leaves, split into columns that are given and columns that are not.
 
@@ -225,7 +237,8 @@ class ConditionedLeaves:
         """Rows of given values in the coordinates of one leaf."""
         if x.shape[1] == 0:
             return x
-        return solve_triangular(self._first[leaf], (x - self._mean_given[leaf]).T, lower=True).T
+        apart = (x - self._mean_given[leaf]).T
+        return solve_triangular(self._first[leaf], apart, lower=True, check_finite=False).T
 
     def measure(self, x):
         """The log density of given values in each leaf, (n_rows, n_leaves)."""

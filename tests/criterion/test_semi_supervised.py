@@ -61,7 +61,7 @@ def test_the_best_of_several_cuts_in_any_order_of_directions(seed, n_cuts):
 
 
 def test_without_labels_only_the_rows_count():
-    X = np.random.default_rng(1).normal(size=(60, 3)).astype(np.float32)
+    X = np.random.default_rng(1).integers(0, 7, size=(60, 3)).astype(np.float32)
     absent = grow_tree(X, np.full((60, 1), -1), SemiSupervisedGain, n_classes=[2], max_depth=3)
     rows_alone = grow_tree(X, None, type(UNSUPERVISED), max_depth=3)
     assert absent.node_count > 5

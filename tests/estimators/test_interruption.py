@@ -13,6 +13,7 @@ import pytest
 import scipy.sparse as sp
 
 from obtree import (
+    DensityForest,
     DisjunctiveForestClassifier,
     FernClassifier,
     NonGreedyForestClassifier,
@@ -78,10 +79,16 @@ DETACHED = {
     "linear leaves": ObliqueForestClassifier(10, splitter="axis", leaf="linear", max_depth=2),
     "non-greedy": NonGreedyForestClassifier(10, max_depth=3, n_epochs=2),
     "disjunctive": DisjunctiveForestClassifier(10, n_epochs=2),
+    "density": DensityForest(20, max_features=None),
     "ferns": FernClassifier(20, depth=6),
     "TAO tree": TAOTreeClassifier(),
     "TAO forest": TAOForestClassifier(10),
 }
+
+
+def show(model, X):
+    """What a fitted model has learnt."""
+    return getattr(model, "predict_proba", getattr(model, "score_samples", None))(X)
 
 
 def count_workers():
@@ -108,7 +115,7 @@ def test_work_in_the_callers_thread(name):
 def test_fits(name, n_jobs):
     model = DETACHED[name].set_params(n_jobs=n_jobs, random_state=0)
     with Observer() as observer:
-        before = model.fit(X, Y).predict_proba(X)
+        before = show(model.fit(X, Y), X)
     n_items = observer.n_items
     attributes = set(vars(model))
     with Observer(interrupt_at=n_items // 2, slow_down=0.3) as observer:
@@ -118,8 +125,8 @@ def test_fits(name, n_jobs):
         assert count_workers() == 0
     # Nothing of the interrupted fit is left.
     assert set(vars(model)) == attributes
-    np.testing.assert_array_equal(model.predict_proba(X), before)
-    np.testing.assert_array_equal(model.fit(X, Y).predict_proba(X), before)
+    np.testing.assert_array_equal(show(model, X), before)
+    np.testing.assert_array_equal(show(model.fit(X, Y), X), before)
 
 
 @pytest.mark.parametrize("dense", [True, False])

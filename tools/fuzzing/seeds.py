@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 
 from obtree import (
+    DensityForest,
     DisjunctiveForestClassifier,
     DisjunctiveTreeClassifier,
     FernClassifier,
@@ -91,6 +92,7 @@ def list_models():
     yield "ferns", FernClassifier(2, depth=3, random_state=0).fit(X, both)
     few = SemiSupervisedForestClassifier(2, splitter="axis", fallback=False, random_state=0)
     yield "few-labels", few.fit(X, np.where(np.arange(len(y)) < 30, y, -1))
+    yield "density", DensityForest(2, shrinkage=1.0, random_state=0).fit(X)
     learnt = ObliqueForestRegressor(2, splitter="axis", **SMALL).fit(X[:30], score[:30])
     yield "updated", learnt.update_leaves(X[30:], score[30:], keep=0.0)
 
