@@ -11,6 +11,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from draw_active import draw_active
 from draw_boundaries import draw_all
 from draw_convergence import draw_convergence
+from draw_density import draw_density
 from draw_distributions import draw_distributions
 from draw_ferns import draw_ferns
 from draw_lines import draw_lines
@@ -77,6 +78,7 @@ def draw_pictures(app):
     draw_all(Path(app.srcdir) / "pictures")
     draw_convergence(Path(app.srcdir) / "pictures")
     draw_active(Path(app.srcdir) / "pictures")
+    draw_density(Path(app.srcdir) / "pictures")
     draw_ferns(Path(app.srcdir) / "pictures")
     draw_distributions(Path(app.srcdir) / "pictures")
     draw_semi_supervised(Path(app.srcdir) / "pictures")
