@@ -15,6 +15,7 @@ on one thread, the best of several runs that take turns. ``--bars`` says whether
 
 import argparse
 import time
+from functools import partial
 
 import numpy as np
 from quantile_forest import RandomForestQuantileRegressor
@@ -48,117 +49,148 @@ def run_ngboost(split, seed):
 
 
 def measure_time(call, n_runs):
-    """Return what a call returns and its least processor time."""
+    """Return the least processor time of a call."""
     seconds = []
     for _ in range(n_runs):
         begin = time.process_time()
-        result = call()
+        call()
         seconds.append(time.process_time() - begin)
-    return result, min(seconds)
+    return min(seconds)
 
 
-def compare(split, seed, n_runs):
-    """Return all figures of one split and one seed."""
+def measure_scores(split, seed):
+    """Return coverage and loss of each kind of quantiles, and the likelihoods."""
     X, y = split.X_train, split.y_train
     new, truth = split.X_test, split.y_test
+    forest = ObliqueForestRegressor(random_state=seed).fit(X, y)
+    peer = RandomForestQuantileRegressor(random_state=seed).fit(X, y)
+    return {
+        "coverage": score_quantiles(truth, forest.predict(new, quantiles=LEVELS)),
+        "exact": score_quantiles(truth, forest.predict_quantiles(new, LEVELS)),
+        "peer": score_quantiles(truth, peer.predict(new, quantiles=list(LEVELS))),
+        "likelihood": (
+            -forest.log_prob(new, truth).mean() - np.log(truth.std()),
+            run_ngboost(split, seed),
+        ),
+    }
+
+
+def measure_speeds(split, seed, n_runs):
+    """Return how many times faster than quantile-forest forests are."""
     models = {
         "default": ObliqueForestRegressor(random_state=seed),
         "axis": ObliqueForestRegressor(splitter="axis", random_state=seed),
         "peer": RandomForestQuantileRegressor(random_state=seed),
     }
-    fit, predict, found = {}, {}, {}
+    fit, predict = {}, {}
     for k in range(n_runs):
         for name, model in models.items():
             if k == 0 or name != "default":
-                seconds = measure_time(lambda model=model: model.fit(X, y), 1)[1]
+                seconds = measure_time(partial(model.fit, split.X_train, split.y_train), 1)
                 fit[name] = min(seconds, fit.get(name, np.inf))
+    calls = {
+        name: partial(model.predict, split.X_test, quantiles=list(LEVELS))
+        for name, model in models.items()
+    }
+    calls["exact"] = partial(models["axis"].predict_quantiles, split.X_test, LEVELS)
     for _ in range(n_runs):
-        for name, model in models.items():
-            found[name], seconds = measure_time(
-                lambda model=model: model.predict(new, quantiles=list(LEVELS)), 2
-            )
-            predict[name] = min(seconds, predict.get(name, np.inf))
-        _, seconds = measure_time(lambda: models["axis"].predict_quantiles(new, LEVELS), 2)
-        predict["exact"] = min(seconds, predict.get("exact", np.inf))
-    forest = models["default"]
+        for name, call in calls.items():
+            predict[name] = min(measure_time(call, 2), predict.get(name, np.inf))
     return {
-        "coverage": score_quantiles(truth, found["default"]),
-        "exact": score_quantiles(truth, forest.predict_quantiles(new, LEVELS)),
-        "peer": score_quantiles(truth, found["peer"]),
-        "likelihood": (
-            -forest.log_prob(new, truth).mean() - np.log(truth.std()),
-            run_ngboost(split, seed),
-        ),
         "fit": (fit["peer"] / fit["axis"], fit["peer"] / fit["default"]),
         "predict": tuple(predict["peer"] / predict[k] for k in ("axis", "exact", "default")),
     }
 
 
-def check_bars(table):
-    """Print each bar and whether it holds; return whether all do."""
-    bars = {
-        "90 % intervals cover 87 to 93 %": [
-            COVERAGE[0] <= row["coverage"][0] <= COVERAGE[1] for row in table.values()
-        ],
-        "pinball loss at most 1 % above quantile-forest": [
-            row["coverage"][1] <= PINBALL * row["peer"][1] for row in table.values()
-        ],
-        "axis forest 3 times faster to fit": [row["fit"][0] >= SPEED for row in table.values()],
-        "axis forest 3 times faster to predict": [
-            row["predict"][0] >= SPEED for row in table.values()
-        ],
-        "and its plain quantiles": [row["predict"][1] >= SPEED for row in table.values()],
+def check_scores(table):
+    """Return which of the bars of scores hold, by name."""
+    rows = table.values()
+    won = sum(row["likelihood"][0] < row["likelihood"][1] for row in rows)
+    return {
+        "90 % intervals cover 87 to 93 %": all(
+            COVERAGE[0] <= row["coverage"][0] <= COVERAGE[1] for row in rows
+        ),
+        "pinball loss at most 1 % above quantile-forest": all(
+            row["coverage"][1] <= PINBALL * row["peer"][1] for row in rows
+        ),
+        f"likelier than NGBoost on {won} of {len(rows)}": won >= min(WON, len(rows)),
     }
-    holds = {bar: all(each) for bar, each in bars.items()}
-    won = sum(row["likelihood"][0] < row["likelihood"][1] for row in table.values())
-    wanted = min(WON, len(table))
-    holds[f"likelier than NGBoost on {won} of {len(table)}"] = won >= wanted
-    for bar, is_held in holds.items():
-        print(f"{'holds' if is_held else 'FAILS'}  {bar}")
-    return all(holds.values())
+
+
+def check_speeds(table):
+    """Return which of the bars of speed hold, by name."""
+    rows = table.values()
+    return {
+        "axis forest 3 times faster to fit": all(row["fit"][0] >= SPEED for row in rows),
+        "axis forest 3 times faster to predict": all(row["predict"][0] >= SPEED for row in rows),
+        "and its plain quantiles": all(row["predict"][1] >= SPEED for row in rows),
+    }
+
+
+def print_scores(name, row):
+    """Print one line of scores."""
+    kinds = [row["coverage"], row["exact"], row["peer"]]
+    print(
+        f"{name:20}"
+        + "".join(f"{100.0 * kind[0]:8.1f}" for kind in kinds)
+        + "".join(f"{kind[1]:8.4f}" for kind in kinds)
+        + "".join(f"{figure:11.3f}" for figure in row["likelihood"]),
+        flush=True,
+    )
+
+
+def print_speeds(name, row):
+    """Print one line of speeds."""
+    figures = [*row["fit"], *row["predict"]]
+    print(f"{name:20}" + "".join(f"{figure:10.1f}" for figure in figures), flush=True)
+
+
+HEADS = {
+    "scores": (
+        f"{'':20}{'90 % intervals cover':>24}{'pinball loss':>24}{'neg. log-likelihood':>22}\n"
+        f"{'':20}{'forest':>8}{'plain':>8}{'q-f':>8}{'forest':>8}{'plain':>8}{'q-f':>8}"
+        f"{'forest':>11}{'NGBoost':>11}"
+    ),
+    "speeds": (
+        f"{'':20}{'times faster to fit':>20}{'to predict':>30}\n"
+        f"{'':20}{'axis':>10}{'default':>10}{'axis':>10}{'plain':>10}{'default':>10}"
+    ),
+}
 
 
 def main():
-    """Print the table."""
+    """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", nargs="+", default=DATA)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--rows", type=int, help="train on at most so many rows")
     parser.add_argument("--runs", type=int, default=3, help="runs of which the fastest counts")
+    parser.add_argument("--only", choices=HEADS, help="measure one of the two")
     parser.add_argument("--bars", action="store_true", help="say whether the bars hold")
     args = parser.parse_args()
-    print(
-        f"{'':20}{'90 % intervals cover':>24}{'pinball loss':>24}{'neg. log-likelihood':>22}"
-        f"{'times faster to fit':>22}{'to predict':>24}"
-    )
-    print(
-        f"{'':20}{'forest':>8}{'plain':>8}{'q-f':>8}{'forest':>8}{'plain':>8}{'q-f':>8}"
-        f"{'forest':>11}{'NGBoost':>11}{'axis':>11}{'default':>11}"
-        f"{'axis':>8}{'plain':>8}{'default':>8}"
-    )
-    table = {}
-    for name in args.data:
-        runs = []
-        for seed in range(args.seeds):
-            split = load(name, seed)
-            if args.rows is not None:
+    holds = {}
+    for part in HEADS if args.only is None else [args.only]:
+        print(HEADS[part], flush=True)
+        table = {}
+        for name in args.data:
+            runs = []
+            for seed in range(args.seeds):
+                split = load(name, seed)
                 split = split._replace(
                     X_train=split.X_train[: args.rows], y_train=split.y_train[: args.rows]
                 )
-            runs.append(compare(split, seed, args.runs))
-        row = table[name] = {key: np.mean([run[key] for run in runs], axis=0) for key in runs[0]}
-        kinds = [row["coverage"], row["exact"], row["peer"]]
-        print(
-            f"{name:20}"
-            + "".join(f"{100.0 * kind[0]:8.1f}" for kind in kinds)
-            + "".join(f"{kind[1]:8.4f}" for kind in kinds)
-            + "".join(f"{figure:11.3f}" for figure in row["likelihood"])
-            + "".join(f"{figure:11.1f}" for figure in row["fit"])
-            + "".join(f"{figure:8.1f}" for figure in row["predict"]),
-            flush=True,
-        )
+                if part == "scores":
+                    runs.append(measure_scores(split, seed))
+                else:
+                    runs.append(measure_speeds(split, seed, args.runs))
+            row = {key: np.mean([run[key] for run in runs], axis=0) for key in runs[0]}
+            table[name] = row
+            (print_scores if part == "scores" else print_speeds)(name, row)
+        holds |= (check_scores if part == "scores" else check_speeds)(table)
     if args.bars:
-        raise SystemExit(not check_bars(table))
+        for bar, is_held in holds.items():
+            print(f"{'holds' if is_held else 'FAILS'}  {bar}")
+        raise SystemExit(not all(holds.values()))
 
 
 if __name__ == "__main__":

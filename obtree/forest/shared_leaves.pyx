@@ -39,8 +39,14 @@ _CODES = {
 cdef double SLACK = 1e-12
 
 
+cdef struct Range:
+    int64_t start, end                # of a leaf's members
+    double weight                     # of the first one
+    int32_t member
+
+
 cdef struct Reading:
-    idx_t n_rows, n_members, n_trees, n_outputs, n_levels
+    idx_t n_rows, n_members, n_entries, n_trees, n_outputs, n_levels
     const int32_t* leaves             # (n_rows, n_trees) -1 where the tree has no say
     const int64_t* offset             # (n_trees) of the tree's first leaf in `start`
     const int64_t* start              # members of leaf k: start[k]:start[k + 1]
@@ -54,26 +60,44 @@ cdef struct Reading:
     bint counts                       # weights are numbers of draws, and rows count that often
     bint by_tree                      # mean of the quantiles of the trees
     double** total                    # SCRATCH of each thread: (n_members) zeros
-    int32_t** touched                 # (n_members)
+    int32_t** touched                 # (n_members + 1)
+    Range** ranges                    # (n_trees)
     uint64_t** words                  # (2 * n_members)
     double** sums                     # (2 * n_members) values, and weights up to them
     double** part                     # (n_levels)
 
 
-cdef inline idx_t gather_tree(const Reading* task, idx_t i, idx_t t, double* total,
+cdef inline void find_ranges(const Reading* task, idx_t i, Range* ranges) noexcept nogil:
+    """OUT where the members of each leaf of row i are, and the first of them.
+
+    Nothing depends on what is read, so that the processor waits for all trees at once.
+    """
+    cdef const int32_t* leaves = task.leaves + i * task.n_trees
+    cdef int64_t leaf
+    cdef idx_t t
+    for t in range(task.n_trees):
+        leaf = task.offset[t] + max(leaves[t], 0)
+        ranges[t].start = task.start[leaf]
+        ranges[t].end = task.start[leaf + 1] if leaves[t] >= 0 else ranges[t].start
+    for t in range(task.n_trees):
+        leaf = min(ranges[t].start, task.n_entries - 1)
+        ranges[t].member = task.member[leaf]
+        ranges[t].weight = task.weight[leaf]
+
+
+cdef inline idx_t gather_tree(const Reading* task, const Range* part, double* total,
                               int32_t* touched, idx_t n) noexcept nogil:
     """Add the weights of one tree; returns how many rows have been touched so far."""
-    cdef int64_t k, leaf
-    cdef int32_t j
-    if task.leaves[i * task.n_trees + t] < 0:
-        return n
-    leaf = task.offset[t] + task.leaves[i * task.n_trees + t]
-    for k in range(task.start[leaf], task.start[leaf + 1]):
-        j = task.member[k]
-        if total[j] == 0.0:
-            touched[n] = j
-            n += 1
-        total[j] += task.weight[k]
+    cdef int64_t k
+    cdef int32_t j = part.member
+    cdef double weight = part.weight
+    for k in range(part.start, part.end):
+        if k > part.start:
+            j = task.member[k]
+            weight = task.weight[k]
+        touched[n] = j
+        n += total[j] == 0.0
+        total[j] += weight
     return n
 
 
@@ -181,11 +205,12 @@ cdef void read_row(const Reading* task, idx_t i, idx_t member) noexcept nogil:
     cdef idx_t size = task.n_outputs * task.n_levels
     for k in range(size):
         task.out[i * size + k] = 0.0
+    find_ranges(task, i, task.ranges[member])
     while first < task.n_trees:
         end = first + 1 if task.by_tree else task.n_trees
         n = 0
         for t in range(first, end):
-            n = gather_tree(task, i, t, total, touched, n)
+            n = gather_tree(task, task.ranges[member] + t, total, touched, n)
         first = end
         if n == 0 and task.by_tree:
             continue
@@ -254,6 +279,7 @@ def read_quantiles(const int32_t[:, ::1] leaves, rows, const double[:, ::1] y,
     cdef idx_t k, j, n_blocks
     task.n_rows, task.n_trees = leaves.shape[0], leaves.shape[1]
     task.n_members, task.n_outputs = y.shape[0], y.shape[1]
+    task.n_entries = member.shape[0]
     task.n_levels = level.shape[0]
     out = np.empty((task.n_rows, task.n_outputs, task.n_levels))
     cdef double[:, :, ::1] found = out
@@ -270,6 +296,7 @@ def read_quantiles(const int32_t[:, ::1] leaves, rows, const double[:, ::1] y,
     )
     task.total = <double**>space.take(n_threads, sizeof(double*))
     task.touched = <int32_t**>space.take(n_threads, sizeof(int32_t*))
+    task.ranges = <Range**>space.take(n_threads, sizeof(Range*))
     task.words = <uint64_t**>space.take(n_threads, sizeof(uint64_t*))
     task.sums = <double**>space.take(n_threads, sizeof(double*))
     task.part = <double**>space.take(n_threads, sizeof(double*))
@@ -277,7 +304,8 @@ def read_quantiles(const int32_t[:, ::1] leaves, rows, const double[:, ::1] y,
         task.total[k] = <double*>space.take(task.n_members, sizeof(double))
         for j in range(task.n_members):
             task.total[k][j] = 0.0
-        task.touched[k] = <int32_t*>space.take(task.n_members, sizeof(int32_t))
+        task.touched[k] = <int32_t*>space.take(task.n_members + 1, sizeof(int32_t))
+        task.ranges[k] = <Range*>space.take(task.n_trees, sizeof(Range))
         task.words[k] = <uint64_t*>space.take(2 * task.n_members, sizeof(uint64_t))
         task.sums[k] = <double*>space.take(2 * task.n_members, sizeof(double))
         task.part[k] = <double*>space.take(task.n_levels, sizeof(double))
