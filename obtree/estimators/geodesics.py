@@ -17,6 +17,8 @@ from scipy.sparse.csgraph import dijkstra
 MAX_FULL = 32
 #: Rows of a leaf that are compared with each other; larger leaves are cut to such blocks.
 BLOCK_ROWS = 256
+#: Pairs of rows that are sorted at a time, between which Ctrl-C is noticed.
+BLOCK_PAIRS = 2**20
 #: How far a covariance goes towards a diagonal one.
 SHRINKAGE = 0.5
 #: The least length of a step: a sparse matrix has no zeros.
@@ -43,25 +45,40 @@ def link_leaf_mates(X, leaves, n_neighbors):
     X = np.asarray(X, dtype=np.float64)
     n_rows = len(X)
     pairs = [_list_mates(X, in_tree, n_neighbors) for in_tree in leaves.T]
+    step = max(1, n_rows * BLOCK_PAIRS // max(1, sum(len(key) for key, _ in pairs)))
+    kept = [
+        _keep_nearest(pairs, n_rows, first, min(first + step, n_rows), n_neighbors)
+        for first in range(0, n_rows, step)
+    ]
+    start, end, length = (np.concatenate(part) for part in zip(*kept, strict=True))
+    links = sp.csr_matrix((length, (start, end)), shape=(n_rows, n_rows))
+    # A link that either end keeps leads both ways; both would give it the same length.
+    return links.maximum(links.T).tocsr()
+
+
+def _keep_nearest(pairs, n_rows, first, last, n_neighbors):
+    """Return the shortest links of the rows from `first` to `last`: start, end and length."""
+    parts = []
+    for key, distance in pairs:
+        part = slice(*np.searchsorted(key, [first * n_rows, last * n_rows]))
+        parts.append((key[part], distance[part]))
     key, group, count = np.unique(
-        np.concatenate([key for key, _ in pairs]), return_inverse=True, return_counts=True
+        np.concatenate([key for key, _ in parts]), return_inverse=True, return_counts=True
     )
-    distance = np.bincount(group, np.concatenate([d for _, d in pairs])) / count
-    low, high = np.divmod(key, n_rows)
-    start, end = np.concatenate([low, high]), np.concatenate([high, low])
-    length = np.tile(np.maximum(distance**2, SHORTEST), 2)
+    distance = np.bincount(group, np.concatenate([d for _, d in parts])) / count
+    start, end = np.divmod(key, n_rows)
+    length = np.maximum(distance**2, SHORTEST)
     order = np.lexsort((end, length, start))
     rank = np.arange(len(order)) - np.searchsorted(start[order], start[order])
     kept = order[rank < n_neighbors]
-    links = sp.csr_matrix((length[kept], (start[kept], end[kept])), shape=(n_rows, n_rows))
-    # A link that either end keeps leads both ways; both would give it the same length.
-    return links.maximum(links.T).tocsr()
+    return start[kept], end[kept], length[kept]
 
 
 def _list_mates(X, leaf, n_neighbors):
     """Return pairs of rows near to each other in one tree, and their squared distances.
 
-    A pair is one number, ``smaller * n_rows + larger``; the distance is a mean over features.
+    A pair is one number, ``start * n_rows + end``, in ascending order, and stands there both ways.
+    The distance is a mean over features.
     """
     order = np.argsort(leaf, kind="stable")
     ends = np.flatnonzero(np.diff(leaf[order])) + 1
@@ -74,15 +91,14 @@ def _list_mates(X, leaf, n_neighbors):
             if len(rows) == 1:
                 continue
             z = Z[first : first + len(rows)]
-            # In loops of NumPy's own: what BLAS adds up depends on the machine.
             squares = np.einsum("ij,ij->i", z, z)
             squared = squares[:, None] + squares - 2.0 * np.einsum("ik,jk->ij", z, z)
             np.fill_diagonal(squared, np.inf)
             n_near = min(n_neighbors, len(rows) - 1)
             near = np.argsort(squared, axis=1, kind="stable")[:, :n_near]
             one, other = np.repeat(rows, n_near), rows[near].ravel()
-            keys.append(np.minimum(one, other) * len(X) + np.maximum(one, other))
-            distances.append(np.take_along_axis(squared, near, axis=1).ravel())
+            keys += [one * len(X) + other, other * len(X) + one]
+            distances += [np.take_along_axis(squared, near, axis=1).ravel()] * 2
     key, first = np.unique(np.concatenate(keys), return_index=True)
     return key, np.maximum(np.concatenate(distances)[first], 0.0) / X.shape[1]
 
@@ -103,11 +119,19 @@ def _whiten(centred, n_leaves):
     scaled = centred / np.sqrt(np.where(variance > 0.0, variance, 1.0))
     if n_features > MAX_FULL:
         return scaled
-    # Features have unit variance now, or none.
+    # Features have unit variance now, or none. BLAS and LAPACK are kept out of this: what they
+    # add up depends on the machine.
     correlation = np.einsum("ij,ik->jk", scaled, scaled) / n_free
     correlation *= 1.0 - SHRINKAGE
     np.fill_diagonal(correlation, 1.0)
-    return np.einsum("ij,jk->ik", scaled, np.linalg.cholesky(np.linalg.inv(correlation)))
+    # Cholesky's method; what is taken off the correlation is taken off the rows as well.
+    for k in range(n_features):
+        pivot = np.sqrt(correlation[k, k])
+        scaled[:, k] /= pivot
+        column = correlation[k + 1 :, k] / pivot
+        correlation[k + 1 :, k + 1 :] -= np.outer(column, column)
+        scaled[:, k + 1 :] -= np.outer(scaled[:, k], column)
+    return scaled
 
 
 def measure_paths(links, codes, n_classes):
