@@ -15,6 +15,7 @@ from obtree.builder.rule import NO_LIMIT, GrowthRule
 from obtree.core.names import list_names, show, suggest
 from obtree.core.params import FLAG, Fraction, Integer, Number, check_param, refuse_param
 from obtree.core.saved import SavedPart
+from obtree.criterion.linear_gaussian import LinearGaussian
 from obtree.forest.leaf_fitter import FITTERS, MAX_L2, LeafFitter, LinearGaussianFitter
 
 #: A part of the rows.
@@ -193,7 +194,9 @@ def predicts_lines(estimator):
     """
     leaf, name = estimator.leaf, LinearGaussianFitter.kind.name
     if isinstance(leaf, str) and leaf == "constant":
-        return isinstance(estimator.criterion, str) and estimator.criterion == name
+        return estimator.criterion is LinearGaussian or (
+            isinstance(estimator.criterion, str) and estimator.criterion == name
+        )
     return isinstance(leaf, LinearGaussianFitter) or (isinstance(leaf, str) and leaf == name)
 
 

@@ -23,6 +23,7 @@ from obtree import (
     load_model,
     save_model,
 )
+from obtree.criterion.linear_gaussian import LinearGaussian
 from obtree.estimators.gaussian_mixture import find_quantiles, measure_log_density
 from obtree.forest.grow import bootstrap_counts
 from obtree.testing.growth import hash_trees
@@ -305,6 +306,9 @@ def test_who_has_them_and_who_has_not(data):
             ask()
     with pytest.raises(ValueError, match="has constant leaves"):
         Predictor([plain.tree_]).list_moments(X)
+    by_class = ObliqueTreeRegressor(criterion=LinearGaussian, random_state=0).fit(X, y)
+    by_name = ObliqueTreeRegressor(**LINES).fit(X, y)
+    np.testing.assert_array_equal(by_class.log_prob(X, y), by_name.log_prob(X, y))
     linear = ObliqueTreeRegressor(leaf="linear", max_depth=2, **LINES).fit(X, y)
     assert linear.tree_.leaf_kind.name == "linear"
 
