@@ -4,7 +4,9 @@ import pickle
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
+import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import norm
@@ -423,9 +425,36 @@ def test_bad_input_of_log_prob():
         FOREST.predict(np.full((1, 4), np.inf), quantiles=0.5)
 
 
-def test_forests_that_do_not_know_their_rows():
+@pytest.mark.parametrize("convert", [pd.DataFrame, sp.csr_matrix, np.asfortranarray])
+def test_kinds_of_features(convert):
+    data = np.round(X)
+    data = pd.DataFrame(data, columns=list("abcd")) if convert is pd.DataFrame else convert(data)
+    forest = fit_rows(data)
+    plain = fit_rows(np.round(X))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = forest.predict(data, quantiles=LEVELS), forest.predict_quantiles(data, LEVELS)
+        more = forest.predict_quantiles(data, LEVELS, oob_score=True)
+    np.testing.assert_array_equal(found[0], plain.predict(np.round(X), quantiles=LEVELS))
+    np.testing.assert_array_equal(found[1], plain.predict_quantiles(quantiles=LEVELS))
+    np.testing.assert_array_equal(more, plain.predict_quantiles(quantiles=LEVELS, oob_score=True))
+
+
+def fit_rows(data):
+    return ObliqueForestRegressor(25, splitter="axis", random_state=0).fit(data, Y)
+
+
+@pytest.mark.parametrize("is_file", [True, False])
+def test_forests_that_do_not_know_their_rows(tmp_path, is_file):
     old = clone(FOREST).fit(X, Y)
-    old.update_leaves(X, Y)
+    if is_file:
+        # As those that were written before there were training rows in files.
+        del old._training
+        save_model(tmp_path / "old", old)
+        old = load_model(tmp_path / "old")
+        np.testing.assert_array_equal(old.predict(X), FOREST.predict(X))
+    else:
+        old.update_leaves(X, Y)
     for call in (
         lambda: old.predict(X, quantiles=0.5),
         lambda: old.predict(X, return_std=True),
