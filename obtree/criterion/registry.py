@@ -36,6 +36,7 @@ _NAMED = {"classes": _CLASSES, "real": _VALUES, "none": _ROWS, "partial": _PARTI
 
 CLASSIFICATION = tuple(_CLASSES)
 REGRESSION = tuple(_VALUES)
+PARTIAL = tuple(_PARTIAL)
 
 
 def find_criterion(criterion, kind):

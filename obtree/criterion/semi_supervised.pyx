@@ -29,6 +29,7 @@ cdef class SemiSupervisedGain(GaussianGain):
     """
 
     target_kind = "partial"
+    reads_rows = True
 
     cdef readonly double alpha
     cdef int32_t* _class              # (max_rows) of the node's rows; -1: none

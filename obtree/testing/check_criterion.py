@@ -11,7 +11,12 @@ from obtree.testing.check_splitter import ContractError
 from obtree.testing.criterion_node import NodeProbe, scan_flips
 from obtree.testing.growth import bind_criterion, find_differences, grow_forest
 
-KINDS = {"classification": "classes", "regression": "real", "unsupervised": "none"}
+KINDS = {
+    "classification": "classes",
+    "regression": "real",
+    "unsupervised": "none",
+    "semi-supervised": "partial",
+}
 LAYOUTS = ("gathered", "column", "rows")
 N_ROWS = 40
 
@@ -27,8 +32,9 @@ def check_criterion(criterion, *, task, n_outputs=(1, 2)):
     ----------
     criterion : subclass of Criterion or str
         What one would pass as ``criterion=``.
-    task : {"classification", "regression", "unsupervised"}
-        What the criterion is for; without targets it measures the rows of X.
+    task : {"classification", "regression", "unsupervised", "semi-supervised"}
+        What the criterion is for; without targets it measures the rows of X, and where some rows
+        lack a class it may do both.
     n_outputs : tuple of int, default=(1, 2)
         Numbers of outputs that the criterion is made for.
 
@@ -45,7 +51,7 @@ def check_criterion(criterion, *, task, n_outputs=(1, 2)):
     check_param("task", task, *KINDS)
     name = find_criterion(criterion, KINDS[task]).__name__
     try:
-        for outputs in n_outputs if task != "unsupervised" else (1,):
+        for outputs in n_outputs if task in ("classification", "regression") else (1,):
             for seed in range(3):
                 _check_node(criterion, task, outputs, seed)
         _check_forests(criterion, task)
@@ -88,8 +94,9 @@ def _draw_targets(rng, task, n_outputs):
     """Targets of N_ROWS rows, if there are any, and the numbers of classes."""
     if task == "unsupervised":
         return None, None
-    if task == "classification":
-        y = rng.integers(0, 3, (N_ROWS, n_outputs)).astype(np.int32)
+    if task in ("classification", "semi-supervised"):
+        least = 0 if task == "classification" else -1
+        y = rng.integers(least, 3, (N_ROWS, n_outputs)).astype(np.int32)
         return y, np.full(n_outputs, 3, dtype=np.int64)
     return rng.integers(0, 9, (N_ROWS, n_outputs)).astype(np.float64), None
 
@@ -142,6 +149,8 @@ def _check_stats(probe, made, X, y, n_classes, rows, weight, where):
     if not np.allclose(again.value, value, rtol=1e-9, atol=1e-12):
         raise ContractError(f"node_value differs between weights and as many repeated rows {where}")
     measured = X if y is None else y
+    if made.targets.kind == "partial" and X is not None:
+        measured = np.column_stack([X, y])
     same = rows[(measured[rows] == measured[rows[0]]).all(axis=1)]
     pure = NodeProbe(made, same, weight)
     if pure.impurity > 1e-12:
@@ -281,9 +290,10 @@ def _check_forests(criterion, task):
 
 def _grow_twice(criterion, task, X, rng):
     """The trees of a forest, grown on one thread and on two."""
-    if task == "unsupervised":
+    if task in ("unsupervised", "semi-supervised"):
+        y = None if task == "unsupervised" else rng.integers(-1, 3, len(X))
         options = {"seeds": range(4), "n_bootstrap": len(X)}
-        return [grow_forest(X, None, criterion, n_threads=n, **options) for n in (1, 2)]
+        return [grow_forest(X, y, criterion, n_threads=n, **options) for n in (1, 2)]
     forest = ObliqueForestRegressor
     y = X[:, 0] + X[:, 1] + rng.random(80)
     if task == "classification":

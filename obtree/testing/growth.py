@@ -7,7 +7,7 @@ import numpy as np
 
 from obtree.builder.rule import GrowthRule
 from obtree.criterion.base import Criterion
-from obtree.criterion.registry import CLASSIFICATION, make_criterion
+from obtree.criterion.registry import CLASSIFICATION, PARTIAL, make_criterion
 from obtree.data.dataset import Dataset
 from obtree.data.targets import Targets
 from obtree.forest.grow import grow_trees
@@ -40,7 +40,8 @@ def bind_criterion(criterion, y=None, n_classes=None, X=None):
     -------
     BoundCriterion
     """
-    kind = getattr(criterion, "target_kind", "classes" if criterion in CLASSIFICATION else "real")
+    by_name = dict.fromkeys(CLASSIFICATION, "classes") | dict.fromkeys(PARTIAL, "partial")
+    kind = getattr(criterion, "target_kind", None) or by_name.get(criterion, "real")
     if y is not None:
         y = np.asarray(y)
         y = y.reshape(len(y), -1)

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from obtree.criterion.registry import find_criterion, make_criterion
 from obtree.criterion.semi_supervised import SemiSupervisedGain
 from obtree.data.targets import Targets
+from obtree.testing import check_criterion
 from obtree.testing.criterion_node import NodeProbe
 from obtree.testing.growth import bind_criterion, find_differences, grow_tree
 
@@ -89,3 +90,7 @@ def test_a_criterion_with_parameters_is_copied():
     assert find_criterion("semi_supervised", "partial") is SemiSupervisedGain
     with pytest.raises(ValueError, match="partial"):
         make_criterion(given, Targets([[0], [1]], [2]))
+
+
+def test_it_keeps_the_contract():
+    check_criterion("semi_supervised", task="semi-supervised")
