@@ -78,7 +78,7 @@ def remember_rows(plan, trees, seeds, bags, n_threads, gain=1.0):
     weight = bags.spread_weight()
     unit = plan.take_rows().measure_spread()
     residuals = Residuals(y / unit)
-    for t, (tree, seed, leaf) in enumerate(zip(trees, seeds, leaves.T.copy(), strict=True)):
+    for t, (tree, seed, leaf) in enumerate(zip(trees, seeds, _list_columns(leaves), strict=True)):
         out = np.flatnonzero(bags.count(t, seed) == 0)
         if not len(out):
             continue
@@ -91,6 +91,12 @@ def remember_rows(plan, trees, seeds, bags, n_threads, gain=1.0):
     misses = np.where(judged[:, None], -unit * residuals.mean, np.nan)
     shrink = _measure_shrink(residuals, weight, len(trees), gain)
     return TrainingRows(y, leaves, misses, shrink, bags)
+
+
+def _list_columns(leaves):
+    """Yield the columns of a matrix, of which several are copied at a time: a line of the cache."""
+    for first in range(0, leaves.shape[1], 16):
+        yield from leaves[:, first : first + 16].T.copy()
 
 
 def _measure_shrink(residuals, weight, n_trees, gain):
