@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.datasets import make_regression
+from sklearn.datasets import make_friedman1, make_regression
 
 from obtree import (
     NonGreedyForestRegressor,
@@ -151,3 +151,31 @@ def test_training_rows_of_other_trees(leaves):
     forest._training = restore_rows(header, arrays)
     with pytest.raises(ValueError, match="not those of its trees"):
         forest.predict(NEW, quantiles=0.5)
+
+
+def test_shrink_against_pairs_of_trees():
+    counts = np.array(
+        [FOREST._bags.count(t, tree.random_state) for t, tree in enumerate(FOREST.estimators_)]
+    )
+    misses = np.array([Y - tree.predict(X) for tree in FOREST.estimators_])
+    few, each, pairs = [], [], []
+    for own in (misses[counts[:, i] == 0, i] for i in range(len(Y))):
+        if len(own) > 1:
+            few.append(own.mean() ** 2)
+            each.append(np.mean(own**2))
+            different = ~np.eye(len(own), dtype=bool)
+            pairs.append(np.outer(own, own)[different].mean())
+    n_trees = len(FOREST.estimators_)
+    whole = np.mean(pairs) + (np.mean(each) - np.mean(pairs)) / n_trees
+    assert FOREST._training.shrink == pytest.approx(np.sqrt(whole / np.mean(few)))
+    assert FOREST._training.shrink < 0.98
+
+
+def test_intervals_cover_what_they_say():
+    data, y = make_friedman1(3000, noise=1.0, random_state=0)
+    forest = ObliqueForestRegressor(50, splitter="axis", n_jobs=2, random_state=0)
+    forest.fit(data[:1500], y[:1500])
+    low, high = forest.predict(data[1500:], quantiles=[0.05, 0.95]).T
+    assert 0.87 < np.mean((low <= y[1500:]) & (y[1500:] <= high)) < 0.93
+    low, high = forest.predict_quantiles(data[1500:], [0.05, 0.95]).T
+    assert np.mean((low <= y[1500:]) & (y[1500:] <= high)) > 0.93
