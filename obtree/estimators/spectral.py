@@ -6,6 +6,8 @@ sum_j W_ij w_j f_j = lambda d_i f_i with the largest lambda below that of the co
 w d; its element of the largest size is positive.
 """
 
+import warnings
+
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
@@ -15,8 +17,10 @@ from threadpoolctl import threadpool_limits
 
 #: Up to here all eigenvalues are found, by a method that does not fail.
 MAX_DENSE = 600
-#: Lanczos vectors, and how often they are begun again.
-N_VECTORS, MAX_RESTARTS = 64, 60
+#: Lanczos vectors, and how often they are begun again before a factorisation is worth it.
+N_LANCZOS, MAX_RESTARTS = 64, 10
+#: Entries that are left out of a factorisation, and eigenvectors found beside those wanted.
+LEAST_ENTRY, N_GUARDS = 1e-6, 3
 #: Eigenvalues from here on are told from zero.
 LEAST_EIGENVALUE = 1e-8
 #: Affinity of rows that connect two parts of a graph, as a fraction of their degrees.
@@ -57,21 +61,55 @@ def find_coordinates(affinity, weight, n_components):
     return np.ascontiguousarray(coordinates), np.where(is_flat, 0.0, values)
 
 
-def _find_largest(matrix, start, n_vectors):
-    """Return the largest eigenvalues of a symmetric matrix, and their vectors."""
+def _find_largest(matrix, first, n_vectors):
+    """Return the largest eigenvalues of a normalised matrix, and their vectors.
+
+    `first` is the vector of the eigenvalue 1.
+    """
     n_rows = matrix.shape[0]
-    if n_rows <= max(MAX_DENSE, 4 * n_vectors):
+    if n_rows <= max(MAX_DENSE, 6 * (n_vectors + N_GUARDS)):
         span = [n_rows - n_vectors, n_rows - 1]
         return scipy.linalg.eigh(matrix.toarray(), subset_by_index=span)
-    # The first eigenvector is known; the start must not be it.
-    start = start * np.random.default_rng(0).uniform(0.5, 1.5, n_rows)
-    options = {"k": n_vectors, "v0": start, "tol": 1e-10}
-    n_lanczos = min(n_rows - 1, max(N_VECTORS, 4 * n_vectors))
+    # With something of every vector in it.
+    start = first * np.random.default_rng(0).uniform(0.5, 1.5, n_rows)
+    options = {"which": "LA", "ncv": max(N_LANCZOS, 4 * n_vectors), "maxiter": MAX_RESTARTS}
     try:
-        return sla.eigsh(matrix, which="LA", ncv=n_lanczos, maxiter=MAX_RESTARTS, **options)
+        return sla.eigsh(matrix, k=n_vectors, v0=start, tol=1e-11, **options)
     except sla.ArpackNoConvergence:
-        # Of long chains, eigenvalues are all but equal; those of the inverse are not.
-        return sla.eigsh(matrix.tocsc(), sigma=1.0 + 1e-6, which="LM", **options)
+        return _refine_inverse(matrix, start, n_vectors)
+
+
+def _refine_inverse(matrix, start, n_vectors):
+    """Return the same for matrices with many eigenvalues near 1, as those of long chains.
+
+    Those of the inverse of 1 less the matrix are far apart. It is factored without the small
+    entries, most of them in a graph of local neighbourhoods: vectors of that are a start, and
+    it conditions the steps towards those of the matrix.
+    """
+    n_rows = matrix.shape[0]
+    kept = matrix.tocsc(copy=True)
+    kept.data[kept.data < LEAST_ENTRY] = 0.0
+    kept.eliminate_zeros()
+    factor = sla.splu(
+        sp.identity(n_rows, format="csc") * (1.0 + LEAST_ENTRY) - kept,
+        permc_spec="MMD_AT_PLUS_A",
+        diag_pivot_thresh=0.0,
+        options={"SymmetricMode": True},
+    )
+    inverse = sla.LinearOperator(
+        matrix.shape, matvec=factor.solve, matmat=factor.solve, dtype=np.float64
+    )
+    # A few more than wanted: the last to converge are those next to what is left out.
+    k = n_vectors + N_GUARDS
+    _, vectors = sla.eigsh(inverse, k=k, which="LM", v0=start, tol=1e-4)
+    laplacian = sp.identity(n_rows, format="csr") - matrix
+    with warnings.catch_warnings():
+        # That residuals are ten times what was asked for is no matter for the user.
+        warnings.simplefilter("ignore", UserWarning)
+        values, vectors = sla.lobpcg(
+            laplacian, vectors, M=inverse, largest=False, tol=1e-11, maxiter=100
+        )
+    return 1.0 - values, vectors
 
 
 def connect_graph(affinity, Z):
