@@ -13,6 +13,7 @@ from draw_boundaries import draw_all
 from draw_convergence import draw_convergence
 from draw_density import draw_density
 from draw_distributions import draw_distributions
+from draw_embedding import draw_embedding
 from draw_ferns import draw_ferns
 from draw_lines import draw_lines
 from draw_semi_supervised import draw_semi_supervised
@@ -81,6 +82,7 @@ def draw_pictures(app):
     draw_density(Path(app.srcdir) / "pictures")
     draw_ferns(Path(app.srcdir) / "pictures")
     draw_distributions(Path(app.srcdir) / "pictures")
+    draw_embedding(Path(app.srcdir) / "pictures")
     draw_semi_supervised(Path(app.srcdir) / "pictures")
     draw_lines(Path(app.srcdir) / "pictures")
 

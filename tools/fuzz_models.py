@@ -137,8 +137,8 @@ class Fuzzer:
         X = self.find_rows(model.n_features_in_)
         if X is None:
             return "loaded, too wide to predict"
-        getattr(model, "predict", getattr(model, "score_samples", None))(X)
-        for method in ("predict_proba", "apply", "decision_path"):
+        first = ("predict", "transform", "score_samples")
+        for method in (*first, "predict_proba", "apply", "decision_path"):
             if hasattr(model, method):
                 getattr(model, method)(X)
         if getattr(model, "_training", None) is not None:

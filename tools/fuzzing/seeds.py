@@ -9,6 +9,7 @@ from obtree import (
     DisjunctiveForestClassifier,
     DisjunctiveTreeClassifier,
     FernClassifier,
+    ForestEmbedding,
     NonGreedyForestClassifier,
     NonGreedyForestRegressor,
     NonGreedyTreeClassifier,
@@ -90,6 +91,7 @@ def list_models():
     yield "disjunctive", DisjunctiveTreeClassifier(random_state=0).fit(X, y > 0)
     yield "disjunctive", DisjunctiveForestClassifier(2, random_state=0).fit(X, text)
     yield "ferns", FernClassifier(2, depth=3, random_state=0).fit(X, both)
+    yield "embedding", ForestEmbedding(1, n_estimators=2, random_state=0).fit(X)
     few = SemiSupervisedForestClassifier(2, splitter="axis", fallback=False, random_state=0)
     yield "few-labels", few.fit(X, np.where(np.arange(len(y)) < 30, y, -1))
     yield "density", DensityForest(2, shrinkage=1.0, random_state=0).fit(X)
