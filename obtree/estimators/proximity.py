@@ -14,14 +14,14 @@ from obtree.estimators.leaf_rows import find_leaves, list_leaf_rows
 from obtree.forest.proximity import LeafJoin
 
 KINDS = ("leaf", "oob", "gap")
-#: Bytes of an entry: a value and its column.
-ENTRY_BYTES = 12
+#: Bytes of a column number.
+INDEX_BYTES = 4
 
 
 class ProximityMixin:
     """Proximities, for forests whose trees have leaves."""
 
-    def proximity(self, X, Y=None, *, kind="leaf", n_neighbors=None, max_bytes=2**30):
+    def proximity(self, X, Y=None, *, kind="leaf", n_neighbors=None, max_bytes=3 * 2**29):
         """Return how near rows are to each other, by the leaves they share.
 
         Parameters
@@ -40,16 +40,16 @@ class ProximityMixin:
         n_neighbors : int, default=None
             Keep only so many entries of each row, the largest, the first of equals; the
             row itself is one of them. None keeps all.
-        max_bytes : int, default=2**30
+        max_bytes : int, default=3 * 2**29
             Refuse a result that takes more.
 
         Returns
         -------
         proximity : csr_matrix of shape (n_samples, n_samples) or (n_samples, n_others)
-            float64. "leaf" and "oob" are symmetric with ones on the diagonal, unless
-            `n_neighbors` cuts rows short. "gap" is not symmetric, has zeros on the diagonal,
-            and its rows sum to one. Rows that are in the sample of every tree are empty in "oob"
-            and "gap".
+            "leaf" and "oob" are float32, symmetric, and have ones on the diagonal, unless
+            `n_neighbors` cuts rows short. "gap" is float64, not symmetric, has zeros on the
+            diagonal, and its rows sum to one. Rows that are in the sample of every tree are empty
+            in "oob" and "gap".
 
         Notes
         -----
@@ -86,7 +86,8 @@ class ProximityMixin:
                 weights = self._weigh_draws(counts)
                 divisor = np.maximum(is_out.sum(axis=1), 1).astype(np.float64)
         rows = list_leaf_rows(others, node_counts, weights)
-        return join_leaves(leaves, rows, divisor, n_threads, bits, n_neighbors, max_bytes)
+        options = {"bits": bits, "n_neighbors": n_neighbors, "max_bytes": max_bytes}
+        return join_leaves(leaves, rows, divisor, n_threads, single=kind != "gap", **options)
 
     def _find_leaves(self, X):
         """Check rows and return the leaf of each in each tree, int32 (n_samples, n_trees)."""
@@ -134,7 +135,17 @@ class ProximityMixin:
             yield counts[:, t] * weight
 
 
-def join_leaves(leaves, rows, divisor, n_threads=1, bits=None, n_neighbors=None, max_bytes=2**62):
+def join_leaves(
+    leaves,
+    rows,
+    divisor,
+    n_threads=1,
+    *,
+    single=False,
+    bits=None,
+    n_neighbors=None,
+    max_bytes=2**62,
+):
     """Return the sparse matrix of the leaves that rows share.
 
     Parameters
@@ -147,6 +158,8 @@ def join_leaves(leaves, rows, divisor, n_threads=1, bits=None, n_neighbors=None,
         What the sums of a row are divided by.
     n_threads : int, default=1
         Number of threads.
+    single : bool, default=False
+        Whether the matrix is of float32, and not of float64.
     bits, n_neighbors
         See `LeafJoin`.
     max_bytes : int, optional
@@ -169,7 +182,7 @@ def join_leaves(leaves, rows, divisor, n_threads=1, bits=None, n_neighbors=None,
         n_threads,
     )
     row_ptr = np.concatenate([[0], np.cumsum(join.count(), dtype=np.int64)])
-    n_bytes = ENTRY_BYTES * int(row_ptr[-1])
+    n_bytes = (INDEX_BYTES + (4 if single else 8)) * int(row_ptr[-1])
     if n_bytes > max_bytes:
         raise ValueError(
             f"the proximities of {len(leaves)} rows to {rows.n_rows} have {row_ptr[-1]} entries "
@@ -177,7 +190,7 @@ def join_leaves(leaves, rows, divisor, n_threads=1, bits=None, n_neighbors=None,
             "n_neighbors, such as 100, to keep the nearest of each row, smaller leaves, or a "
             "higher max_bytes"
         )
-    indices, values = join.fill(row_ptr)
+    indices, values = join.fill(row_ptr, single)
     if row_ptr[-1] < 2**31:
         row_ptr = row_ptr.astype(np.int32)
     else:

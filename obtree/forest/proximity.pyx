@@ -35,7 +35,8 @@ cdef struct Join:
     int64_t* counts                   # (n_rows) OUT of the first pass
     const int64_t* row_ptr            # (n_rows + 1) of the second pass; NULL in the first
     int32_t* indices
-    double* values
+    double* values                    # one of these is NULL
+    float* singles
     double** total                    # SCRATCH of each thread: (n_members) zeros
     int32_t** touched                 # (n_members)
     uint64_t** words                  # (2 * n_members), where neighbours are chosen
@@ -117,7 +118,10 @@ cdef void join_row(const Join* join, idx_t i, idx_t member) noexcept nogil:
     for k in range(n):
         j = touched[k]
         join.indices[first + k] = j
-        join.values[first + k] = total[j] / divisor
+        if join.values != NULL:
+            join.values[first + k] = total[j] / divisor
+        else:
+            join.singles[first + k] = <float>(total[j] / divisor)
         total[j] = 0.0
 
 
@@ -242,29 +246,38 @@ cdef class LeafJoin:
         self._run()
         return counts
 
-    def fill(self, const int64_t[::1] row_ptr):
+    def fill(self, const int64_t[::1] row_ptr, bint single=False):
         """Return the entries.
 
         Parameters
         ----------
         row_ptr : int64 ndarray of shape (n_rows + 1,)
             Where each row begins, by what `count` returned.
+        single : bool, default=False
+            Whether values are float32, and not float64.
 
         Returns
         -------
         indices : int32 ndarray
             Not in order within a row.
-        values : float64 ndarray
+        values : float32 or float64 ndarray
         """
         cdef int64_t n = row_ptr[self._join.n_rows]
         indices = np.empty(n, dtype=np.int32)
-        values = np.empty(n, dtype=np.float64)
+        values = np.empty(n, dtype=np.float32 if single else np.float64)
         cdef int32_t[::1] index_view = indices
-        cdef double[::1] value_view = values
+        cdef double[::1] value_view
+        cdef float[::1] single_view
         if n == 0:
             return indices, values
         self._join.row_ptr = &row_ptr[0]
         self._join.indices = &index_view[0]
-        self._join.values = &value_view[0]
+        self._join.values = NULL
+        if single:
+            single_view = values
+            self._join.singles = &single_view[0]
+        else:
+            value_view = values
+            self._join.values = &value_view[0]
         self._run()
         return indices, values
