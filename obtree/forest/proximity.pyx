@@ -144,6 +144,27 @@ cdef void join_block(void* context, idx_t item, idx_t member, void* team) noexce
         join_row(join, i, member)
 
 
+def check_join(leaves, offset, start, member, weight, divisor, n_members, bits):
+    """Raise ValueError unless what `LeafJoin` is given belongs together: pickles may be damaged."""
+    leaves, offset, start, member = map(np.asarray, (leaves, offset, start, member))
+    n_rows, n_trees = leaves.shape
+    fits = n_rows > 0 and n_trees > 0 and len(offset) == n_trees and len(divisor) == n_rows
+    fits = fits and len(start) > 1 and start[0] == 0 and start[len(start) - 1] == len(member)
+    fits = fits and (np.diff(start) >= 0).all() and offset.min() >= 0
+    fits = fits and leaves.min() >= -1
+    fits = fits and (leaves.max(axis=0) < len(start) - 1 - offset).all()
+    if fits and len(member):
+        fits = 0 <= member.min() and member.max() < n_members
+    if fits and weight is not None:
+        fits = len(weight) == len(member)
+    if fits and bits is not None:
+        shapes = [part.shape for part in bits]
+        n_words = (n_trees + 63) // 64
+        fits = shapes == [(n_rows, n_words), (n_members, n_words)]
+    if not fits:
+        raise ValueError("the leaves of rows and the rows of leaves do not belong together")
+
+
 cdef class LeafJoin:
     """Rows of X and rows of Y that share leaves.
 
@@ -180,6 +201,7 @@ cdef class LeafJoin:
         cdef const uint64_t[:, ::1] row_bits, member_bits
         cdef Join* join = &self._join
         cdef double mean_size
+        check_join(leaves, offset, start, member, weight, divisor, n_members, bits)
         join.n_rows = leaves.shape[0]
         join.n_trees = leaves.shape[1]
         join.n_members = n_members

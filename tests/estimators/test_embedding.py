@@ -347,3 +347,14 @@ def test_an_interrupted_fit_leaves_the_model_as_it_was(n_jobs):
             assert observer.n_items < n_items
         assert vars(model) == attributes
     assert_array_equal(model.fit_transform(X), before)
+
+
+@pytest.mark.parametrize("name", ["leaves", "start", "member", "offset"])
+@pytest.mark.parametrize("value", [-(10**6), 10**6])
+def test_pickles_that_were_tampered_with(name, value):
+    model = ForestEmbedding(n_estimators=3, random_state=0).fit(X)
+    copied = pickle.loads(pickle.dumps(model))
+    array = getattr(copied._graph._rows, name) if name != "leaves" else copied._graph.leaves
+    array.flat[array.size // 2] = value
+    with pytest.raises(ValueError, match="do not belong together"):
+        copied.transform(X) if name != "leaves" else copied._graph.compare()
