@@ -137,6 +137,21 @@ def list_models(jobs):
                 yield f"{kind} {shape}", task, cls(**params)
                 if kind == "TAO":
                     yield f"{kind} {shape} linear", task, cls(leaf="linear", **params)
+    yield from list_others(jobs)
+
+
+def list_others(jobs):
+    """Yield the same of the models that predict neither classes nor means by greedy trees."""
+    params = {"random_state": 0, "n_jobs": jobs}
+    yield "ferns", "class", obtree.FernClassifier(4, **params)
+    yield "semi-supervised", "class", obtree.SemiSupervisedForestClassifier(4, **params)
+    for splitter in ("axis", "random_oblique"):
+        forest = obtree.ObliqueForestRegressor(
+            4, criterion="linear_gaussian", splitter=splitter, **params
+        )
+        yield f"forest {splitter}-linear_gaussian", "real", forest
+        yield f"density {splitter}", "real", obtree.DensityForest(4, splitter=splitter, **params)
+    yield "embedding", "real", obtree.ForestEmbedding(n_estimators=4, **params)
 
 
 def hash_model(model, X):
@@ -158,10 +173,11 @@ def hash_model(model, X):
 
 def _predict(model, X):
     """Return a list of what the model says of the rows: probabilities, or numbers."""
-    if not hasattr(model, "predict_proba"):
-        return [model.predict(X)]
-    found = model.predict_proba(X)
-    return found if isinstance(found, list) else [found]
+    for name in ("predict_proba", "predict", "score_samples", "transform"):
+        if hasattr(model, name):
+            found = getattr(model, name)(X)
+            return found if isinstance(found, list) else [found]
+    raise TypeError(f"{type(model).__name__} says nothing of rows")
 
 
 def make_lines(only, jobs):
@@ -176,7 +192,7 @@ def make_lines(only, jobs):
                 warnings.simplefilter("ignore")
                 try:
                     model.fit(X, y, sample_weight=weight)
-                except ValueError:
+                except (TypeError, ValueError):
                     # What cannot be fitted (several outputs, say) is a line as well.
                     yield f"{'refused':16} {title}"
                     continue
