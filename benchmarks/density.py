@@ -147,7 +147,7 @@ def measure_integrals(args):
     return worst
 
 
-def integrate(forest, X, rng, n_draws=100_000):
+def integrate(forest, X, rng, n_draws=500_000):
     """The integral over a box that leaves nothing out, by draws from half a wide Gaussian, which
     are where the density is, and half the box."""
     d = X.shape[1]

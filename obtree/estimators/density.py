@@ -17,12 +17,13 @@ from obtree.estimators.bagging import BaseForestModel
 from obtree.estimators.base import (
     PredictorCache,
     draw_entropy,
-    read_random_state,
     restore_on_error,
     spawn_seeds,
 )
 from obtree.estimators.density_data import prepare_data
-from obtree.estimators.density_trees import SHRINKAGES, DensityRace, read_rule
+from obtree.estimators.density_race import DensityRace
+from obtree.estimators.density_samples import SampleMixin
+from obtree.estimators.density_trees import SHRINKAGES, read_rule
 from obtree.estimators.marginals import MarginalMixin
 from obtree.estimators.params import (
     VERBOSE,
@@ -34,16 +35,20 @@ from obtree.estimators.plan import GrowthPlan
 from obtree.estimators.sampling import RowSample
 from obtree.estimators.settings import AUTO
 from obtree.estimators.task import Target, UnsupervisedTask
-from obtree.forest.gaussians import FEATURE_LIMIT, add_densities, run_calls
+from obtree.forest.calls import run_calls
+from obtree.forest.gaussians import FEATURE_LIMIT, add_densities
+from obtree.splitter.random_oblique import RandomObliqueSplitter
 from obtree.splitter.registry import name_splitter, resolve_splitter
 from obtree.tree.predict import Predictor
 
 # What splitter="auto" chooses from.
-RACERS = ("axis", "random_oblique")
+RACERS = (
+    "axis",
+    "random_oblique",
+    RandomObliqueSplitter(weights="gaussian", feature_combinations=4.0),
+)
 # Rows whose densities are found together.
 BLOCK_ROWS = 2048
-# Draws for one row. A leaf that was hit once by the draws that measured its mass needs far fewer.
-MAX_ROUNDS = 100_000
 
 
 class DensityTree:
@@ -62,7 +67,7 @@ class DensityTree:
         self.random_state = int(seed)
 
 
-class DensityForest(MarginalMixin, DensityMixin, UnsupervisedTask, BaseForestModel):
+class DensityForest(SampleMixin, MarginalMixin, DensityMixin, UnsupervisedTask, BaseForestModel):
     """Forest that estimates the density of rows, and draws new ones.
 
     Trees are grown without y: splits lower the log determinant of the covariance of the rows,
@@ -77,7 +82,8 @@ class DensityForest(MarginalMixin, DensityMixin, UnsupervisedTask, BaseForestMod
         Number of trees.
     splitter : str or Splitter, default="auto"
         How a node is split; see `obtree.splitter`. Those that fit y to split a node cannot be used.
-        "auto" chooses "axis" or "random_oblique" by the likelihood of rows that trees leave out.
+        "auto" chooses "axis" or "random_oblique", the latter with two features and equal weights or
+        four and Gaussian ones, by the likelihood of rows that trees leave out.
     max_depth : int, default=None
         Greatest depth.
     min_samples_leaf : int, float or None, default=None
@@ -89,8 +95,8 @@ class DensityForest(MarginalMixin, DensityMixin, UnsupervisedTask, BaseForestMod
         Whether a leaf's Gaussian is cut off at the borders of its cell. Otherwise the density is
         a plain mixture of all leaves, smoother and with less detail.
     shrinkage : float or None, default=None
-        How many rows a column a leaf borrows from its parent, for its covariance; None chooses
-        by the likelihood of rows left out.
+        How many rows a column a leaf borrows, for its covariance, from its sibling and parent;
+        None chooses by the likelihood of rows left out, and also whether correlations count.
     max_samples : int or float, default=0.632
         Rows that a tree grows on, drawn without replacement; a float is a fraction of the rows.
         With all of them nothing is left out to judge leaves by, and trees stay as they are grown.
@@ -108,8 +114,9 @@ class DensityForest(MarginalMixin, DensityMixin, UnsupervisedTask, BaseForestMod
         The trees.
     stop_rule_ : StopRule
         What has been chosen: ``leaf_weight``, the least that the rows of a leaf weigh among those
-        its tree grew on; ``shrinkage``; and ``is_pruned``, whether splits also had to raise the
-        likelihood of the rows that their tree left out.
+        its tree grew on; ``shrinkage``; ``correlation``, what correlations in leaves are
+        multiplied by; and ``is_pruned``, whether splits also had to raise the likelihood of the
+        rows that their tree left out.
     splitter_ : str
         What split the nodes: the name of the splitter.
     n_features_in_ : int
@@ -207,12 +214,12 @@ class DensityForest(MarginalMixin, DensityMixin, UnsupervisedTask, BaseForestMod
         check_param("verbose", self.verbose, *VERBOSE)
         self._count_threads()
         given = check_param("shrinkage", self.shrinkage, None, Number(0.0, 1e6, open_low=True))
-        return SHRINKAGES if given is None else (float(given),)
+        return SHRINKAGES if given is None else ((float(given), 1.0),)
 
     def _list_splitters(self):
         """Return what may split nodes; one of them will."""
         if isinstance(self.splitter, str) and self.splitter == AUTO:
-            return [resolve_splitter(name) for name in RACERS]
+            return [resolve_splitter(racer) for racer in RACERS]
         return [resolve_splitter(self.splitter)]
 
     def _plan_growth(self, X, sample_weight):
@@ -309,57 +316,6 @@ class DensityForest(MarginalMixin, DensityMixin, UnsupervisedTask, BaseForestMod
         """
         return float(np.mean(self.score_samples(X)))
 
-    def sample(self, n_samples=1, random_state=None):
-        """Draw rows from the density.
-
-        A tree and one of its leaves are drawn, and then rows of the leaf's Gaussian until one
-        lies in its cell.
-
-        Parameters
-        ----------
-        n_samples : int, default=1
-            Number of rows, at least 1.
-        random_state : int, RandomState instance or None, default=None
-            Source of randomness.
-
-        Returns
-        -------
-        X : ndarray of shape (n_samples, n_features)
-        """
-        check_is_fitted(self)
-        n_samples = check_param("n_samples", n_samples, Integer(1))
-        rng = np.random.default_rng(draw_entropy(read_random_state(random_state)))
-        trees = [member.tree_.shifted for member in self.estimators_]
-        X = np.empty((n_samples, self.n_features_in_))
-        chosen = rng.integers(len(trees), size=n_samples)
-        for t in np.unique(chosen):
-            rows = np.flatnonzero(chosen == t)
-            X[rows] = self._sample_tree(trees[t], len(rows), rng)
-        offset = self.estimators_[0].tree_.feature_offset
-        return X if offset is None else X + offset
-
-    def _sample_tree(self, tree, n_rows, rng):
-        """Draw rows from one tree."""
-        ends = np.flatnonzero(tree.children_left < 0)
-        chance = np.exp(tree.leaf_log_weight[ends]) * tree.leaf_mass[ends]
-        leaf = rng.choice(ends, size=n_rows, p=chance / chance.sum())
-        d = self.n_features_in_
-        factor = unpack_factors(tree.leaf_factor[ends], d)
-        place = np.searchsorted(ends, leaf)
-        X = np.empty((n_rows, d), dtype=np.float32)
-        waiting = np.arange(n_rows)
-        for _ in range(MAX_ROUNDS):
-            z = rng.standard_normal((len(waiting), d))
-            at = leaf[waiting]
-            x = tree.leaf_mean[at] + np.einsum("nij,nj->ni", factor[place[waiting]], z)
-            X[waiting] = np.clip(x, -3e38, 3e38)
-            if not self.truncate:
-                return X
-            waiting = waiting[tree.apply(X[waiting]) != at]
-            if not len(waiting):
-                return X
-        raise ValueError("a leaf has less inside its cell than its leaf_mass says")
-
     def _read_rows(self, X):
         """Check rows and return them as float32 that trees see."""
         check_is_fitted(self)
@@ -427,13 +383,6 @@ def refuse_sparse(X):
     """Gaussians are for dense rows."""
     if issparse(X):
         raise TypeError("X is sparse; expected a dense array, as in X.toarray()")
-
-
-def unpack_factors(packed, d):
-    """Full matrices from lower triangles by rows, (n, d, d)."""
-    full = np.zeros((len(packed), d, d))
-    full[:, *np.tril_indices(d)] = packed
-    return full
 
 
 def check_density(tree):

@@ -8,7 +8,7 @@ in. Trees send the rows where their own rule for missing values sends them.
 
 import numpy as np
 
-from obtree.estimators.density_trees import DensityData
+from obtree.estimators.density_nodes import DensityData
 
 #: Rounds of EM at most, and the change of a covariance, in units of variances, that ends them.
 MAX_ROUNDS, SMALLEST_CHANGE = 50, 1e-4

@@ -1,12 +1,13 @@
 """From grown trees to densities: where to stop, the Gaussians of leaves, and their masses.
 
 A tree grows on some of the rows, until its nodes have few of them. Every node has a Gaussian,
-shrunk towards that of its parent. How far to go back, and how much to shrink, is decided for the
-forest as a whole: each of a list of rules is judged by the log likelihood that the forest gives
-to rows, each by the trees that left it out. A rule is the least that the rows of a leaf weigh,
-how much is shrunk, and whether a split must also raise the likelihood of the rows that its tree
-left out. Many small leaves are poor in one tree and good in the mean of a hundred, which is why
-trees cannot decide alone; on rows of one Gaussian nothing beats the tree that does not split.
+shrunk towards those of its sibling and parent. How far to go back, and how much to shrink, is
+decided for the forest as a whole: each of a list of rules is judged by the log likelihood that the
+forest gives to rows, each by the trees that left it out. A rule is the least that the rows of a
+leaf weigh, how much covariances and their correlations are shrunk, and whether a split must also
+raise the likelihood of the rows that its tree left out. Many small leaves are poor in one tree and
+good in the mean of a hundred, which is why trees cannot decide alone; on rows of one Gaussian
+nothing beats the tree that does not split.
 
 Then the leaves are fitted again, to all rows. In its own cell the density of a leaf is
 pi N(x; mu, Lambda) / Z with Z the sum over the leaves of pi times the mass that the Gaussian has
@@ -17,41 +18,32 @@ sending the draws down the tree, so they serve cells of any shape.
 Everything is computed for columns of mean 0 and deviation 1, so that units do not matter.
 """
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from obtree.builder.prune import cut_branches
+from obtree.estimators.density_nodes import NodeGaussians, find_lower
 from obtree.core.names import show
-from obtree.forest.gaussians import (
-    choose_leaves,
-    draw_rows,
-    fit_gaussians,
-    number_branches,
-    run_calls,
-    sum_moments,
-    trace_densities,
-)
-from obtree.tree.path import find_parents
+from obtree.forest.calls import run_calls
+from obtree.forest.gaussians import choose_leaves, trace_densities
 from obtree.tree.tree import Tree, list_arrays
 
-#: Variance added to each column, as a fraction of its own in all rows.
-FLOOR = 1e-6
 #: What the rows of a leaf weigh at least, in units of the smallest leaf that may grow.
 LEAF_WEIGHTS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
-#: Rows that vary as the parent's, in units of the number of columns.
-SHRINKAGES = (0.25, 1.0, 4.0)
+#: Rows that leaves borrow for their covariance, in units of the number of columns, and what
+#: their correlations are multiplied by.
+SHRINKAGES = ((0.25, 1.0), (2.0, 1.0), (4.0, 0.5), (1.0, 0.0))
 #: Rows by which rules are judged, and trees that give them a density, at most.
-MAX_JUDGED, MAX_JUDGES = 4000, 50
+MAX_JUDGED, MAX_JUDGES = 4000, 36
+#: Rows without missing values from which on the others are not asked.
+MIN_JUDGED = 50
 #: Standard errors by which the likelihood has to rise for splits to stay.
 SURE = 3.0
-#: Trees by which splitters are compared.
-RACE_TREES = 12
 #: A Gaussian of which less lies inside its cell describes nothing: no leaf has such a one.
 MIN_MASS = 0.02
-#: Draws by which a rule's leaves are told, and by which the masses of a finished tree begin.
-FEW_DRAWS, MORE_DRAWS, MOST_DRAWS = 48, 256, 2**16
+#: Draws by which the masses of a finished tree begin, and the most there may be of a leaf.
+MORE_DRAWS, MOST_DRAWS = 256, 2**16
 #: Draws that must have landed inside before a mass is believed.
 MIN_HITS = 64
 #: Standard error wanted of the integral of the forest's density.
@@ -63,6 +55,7 @@ class StopRule(NamedTuple):
 
     leaf_weight: float
     shrinkage: float
+    correlation: float
     is_pruned: bool
 
 
@@ -77,99 +70,14 @@ def read_rule(rule):
     -------
     rule : StopRule
     """
-    expected = "a stop rule of two numbers and a flag"
-    if not isinstance(rule, list) or [type(part) for part in rule] != [float, float, bool]:
+    expected = "a stop rule of three numbers and a flag"
+    if not isinstance(rule, list) or [type(part) for part in rule] != [float, float, float, bool]:
         raise ValueError(f"its stop_rule is {show(rule)}, expected {expected}")
-    if not all(0.0 < part < np.inf for part in rule[:2]):
-        raise ValueError(f"its stop_rule is {show(rule)}, expected positive numbers")
-    return StopRule(*rule)
-
-
-@dataclass(frozen=True, eq=False)
-class DensityData:
-    """What the Gaussians are fitted to.
-
-    Attributes
-    ----------
-    X : float32 ndarray of shape (n_rows, d)
-        Rows as trees see them; NaN where a value is missing.
-    Z : float64 ndarray of shape (n_rows, d)
-        The same with mean 0 and deviation 1, what is missing being filled in.
-    weight : float64 ndarray of shape (n_rows,)
-    centre, scale : float64 ndarray of shape (d,)
-        What was subtracted from X, and what it was then divided by.
-    extra, extra_of : ndarray or None
-        How uncertain the values filled in are; see `obtree.forest.gaussians.sum_moments`.
-    """
-
-    X: np.ndarray
-    Z: np.ndarray
-    weight: np.ndarray
-    centre: np.ndarray
-    scale: np.ndarray
-    extra: np.ndarray | None = None
-    extra_of: np.ndarray | None = None
-
-
-class NodeGaussians:
-    """The Gaussians of all nodes of a tree, for standardised columns."""
-
-    def __init__(self, tree, data, weight, leaf_of=None):
-        self.tree = tree
-        self.left = tree.children_left.astype(np.int64)
-        self.right = tree.children_right.astype(np.int64)
-        self.parent = find_parents(self.left, self.right)
-        self.leaf_of = tree.apply(data.X) if leaf_of is None else leaf_of
-        self._data = data
-        self._moments = sum_moments(
-            data.Z, self.leaf_of, weight, self.parent, data.extra, data.extra_of
+    if not all(0.0 < part < np.inf for part in rule[:2]) or not 0.0 <= rule[2] <= 1.0:
+        raise ValueError(
+            f"its stop_rule is {show(rule)}, expected positive numbers, the third up to 1"
         )
-        self.total = self._moments[0]
-        self._ranges = number_branches(self.left, self.right)
-
-    def fit(self, shrinkage):
-        """Fit the Gaussians, each with so many rows a column of its parent's kind."""
-        prior = shrinkage * self._data.Z.shape[1]
-        self.mean, self.factor = fit_gaussians(*self._moments, self.parent, prior, FLOOR)
-        return self
-
-    def count_hits(self, seed, nodes, counts, stream=0, shared=False):
-        """Draw from the Gaussians of some nodes and count what lands in their cells."""
-        data = self._data
-        d = data.Z.shape[1]
-        hits = np.zeros(len(nodes), dtype=np.int64)
-        scale = _find_lower(data.scale)
-        # Some nodes at a time, so that draws take little room.
-        limit = max(2**20 // d, 1)
-        part = np.cumsum(counts) // limit
-        for k in np.unique(part):
-            some = np.flatnonzero(part == k)
-            here, n_draws = nodes[some], counts[some]
-            mean = data.centre + data.scale * self.mean[here]
-            factor = scale * self.factor[here]
-            x = draw_rows(seed, here, n_draws, mean, factor, stream, shared)
-            owner = np.repeat(np.arange(len(here)), n_draws)
-            first, last = self._ranges
-            place = first[self.tree.apply(x)]
-            inside = (first[here][owner] <= place) & (place < last[here][owner])
-            hits[some] = np.bincount(owner[inside], minlength=len(here))
-        return hits
-
-    def estimate_masses(self, seed, stream):
-        """What each node's Gaussian has inside its cell, roughly.
-
-        One more hit than there were: so the inverse, by which densities are multiplied, is right
-        in the mean.
-        """
-        nodes = np.arange(1, len(self.parent))
-        counts = np.full(len(nodes), FEW_DRAWS)
-        hits = self.count_hits(seed, nodes, counts, stream, shared=True)
-        return np.append(1.0, (hits + 1.0) / (FEW_DRAWS + 1.0))
-
-
-def _find_lower(scale):
-    """What each number of a lower triangle by rows is to be multiplied by."""
-    return np.repeat(scale, np.arange(1, len(scale) + 1))
+    return StopRule(*rule)
 
 
 class DensityFitter:
@@ -186,7 +94,7 @@ class DensityFitter:
         What the rows of the smallest leaf weigh.
     truncate : bool
         Whether a leaf counts inside its cell only.
-    shrinkages : tuple of float
+    shrinkages : tuple of (float, float)
         What to choose from.
     n_threads, verbose : int
     """
@@ -200,16 +108,20 @@ class DensityFitter:
         self._sample = sample
         self._truncate = truncate
         self._options = {"n_threads": n_threads, "verbose": verbose}
+        # Values that were filled in lie where they are likeliest: such rows are no judges.
+        self._may_judge = np.ones(len(data.X), dtype=bool)
+        if data.extra_of is not None and np.count_nonzero(data.extra_of < 0) >= MIN_JUDGED:
+            self._may_judge = data.extra_of < 0
         total = data.weight.sum()
         weights = [k * min_weight for k in LEAF_WEIGHTS if k * min_weight <= 0.5 * total]
         self._rules = [
-            StopRule(least, shrinkage, is_pruned)
+            StopRule(least, *shrinkage, is_pruned)
             for shrinkage in shrinkages
             for least in weights
             for is_pruned in (True, False)
         ]
         # No split at all.
-        self._rules.append(StopRule(2.0 * total, shrinkages[0], False))
+        self._rules.append(StopRule(2.0 * total, *shrinkages[0], False))
 
     def choose_rule(self):
         """Find the rule under which the forest is best on rows that trees left out.
@@ -227,6 +139,7 @@ class DensityFitter:
         step = max(1, -(-n_rows // MAX_JUDGED))
         self._judged = np.zeros(n_rows, dtype=bool)
         self._judged[::step] = True
+        self._judged &= self._may_judge
         n_trees = min(len(self._trees), MAX_JUDGES)
         found = run_calls(self._judge, n_trees, desc="choosing leaves", **self._options)
         top = np.full((len(self._rules), n_rows), -np.inf)
@@ -268,11 +181,11 @@ class DensityFitter:
         gaussians = NodeGaussians(self._trees[t], self._data, drawn * self._data.weight)
         rows = np.flatnonzero((drawn == 0) & self._judged)
         values = np.empty((len(self._rules), len(rows)))
-        for shrinkage in {rule.shrinkage: None for rule in self._rules}:
-            masses = self._weigh(gaussians.fit(shrinkage), t)
+        for shrinkage in {rule[1:3]: None for rule in self._rules}:
+            masses = self._weigh(gaussians.fit(*shrinkage), t)
             traced = self._trace(gaussians, masses[1], rows)
             for r, rule in enumerate(self._rules):
-                if rule.shrinkage == shrinkage:
+                if rule[1:3] == shrinkage:
                     values[r] = self._judge_rule(gaussians, masses, traced, rows, rule)
         return rows, values
 
@@ -342,16 +255,16 @@ class DensityFitter:
         """Return tree t cut back by the rule, with Gaussians fitted to all rows."""
         data, rule, tree = self._data, self._rule, self._trees[t]
         drawn = self._sample.count(self._seeds[t], len(data.X))
-        grown = NodeGaussians(tree, data, drawn * data.weight).fit(rule.shrinkage)
+        grown = NodeGaussians(tree, data, drawn * data.weight).fit(*rule[1:3])
         masses = self._weigh(grown, t)
         own = None
-        rows = np.flatnonzero(drawn == 0)
+        rows = np.flatnonzero((drawn == 0) & self._may_judge)
         if rule.is_pruned and len(rows):
             own = self._add_up(grown, masses, self._trace(grown, masses[1], rows), rows)
         _, is_leaf = self._stop(grown, masses[0], rule, own)
         if (is_leaf & (tree.children_left >= 0)).any():
             tree = cut_branches(tree, is_leaf & (tree.children_left >= 0))
-        leaves = NodeGaussians(tree, data, data.weight).fit(rule.shrinkage)
+        leaves = NodeGaussians(tree, data, data.weight).fit(*rule[1:3])
         ends = np.flatnonzero(tree.children_left < 0)
         fraction = leaves.total[ends] / leaves.total[0]
         mass = np.ones(len(ends))
@@ -395,81 +308,7 @@ def _arrange(leaves, data, ends, weight, mass):
         "leaf_mass": np.zeros(n_nodes),
     }
     arrays["leaf_mean"][ends] = data.centre + data.scale * leaves.mean[ends]
-    arrays["leaf_factor"][ends] = _find_lower(data.scale) * leaves.factor[ends]
+    arrays["leaf_factor"][ends] = find_lower(data.scale) * leaves.factor[ends]
     arrays["leaf_log_weight"][ends] = np.log(weight)
     arrays["leaf_mass"][ends] = mass
     return arrays
-
-
-class DensityRace:
-    """Grows forests with several splitters and goes on with the one that is best.
-
-    Parameters
-    ----------
-    data : DensityData
-    sample : RowSample
-    seeds : ndarray of uint32
-        Of all trees.
-    truncate : bool
-    shrinkages : tuple of float
-    options : dict
-        ``n_threads`` and ``verbose``.
-    """
-
-    def __init__(self, data, sample, seeds, truncate, shrinkages, options):
-        self._data = data
-        self._sample = sample
-        self.seeds = seeds
-        self._truncate = truncate
-        self._shrinkages = shrinkages
-        self._options = options
-
-    def run(self, plans):
-        """Grow the forest.
-
-        Parameters
-        ----------
-        plans : list of GrowthPlan
-            All of their rows take part.
-
-        Returns
-        -------
-        plan : GrowthPlan
-            The best of them.
-        trees : list of Tree
-            With Gaussian leaves.
-        rule : StopRule
-        """
-        n_trees = min(RACE_TREES, len(self.seeds))
-        best, trees = plans[0], []
-        if len(plans) > 1:
-            found = []
-            for plan in plans:
-                some = self._grow(plan, self.seeds[:n_trees])
-                found.append((self._make_fitter(plan, some).choose_rule()[1], some))
-            # The first of equals, as where nothing could be judged.
-            winner = max(range(len(plans)), key=lambda k: (found[k][0], -k))
-            best, trees = plans[winner], found[winner][1]
-        trees = trees + self._grow(best, self.seeds[len(trees) :])
-        fitter = self._make_fitter(best, trees)
-        rule, _ = fitter.choose_rule()
-        return best, fitter.finish(rule), rule
-
-    def _grow(self, plan, seeds):
-        """Grow trees without models in their leaves."""
-        if not len(seeds):
-            return []
-        return plan.grow(seeds, **self._sample.options, **self._options)
-
-    def _make_fitter(self, plan, trees):
-        """What judges trees and fits their leaves."""
-        return DensityFitter(
-            trees,
-            self.seeds[: len(trees)],
-            self._data,
-            self._sample,
-            float(plan.rule.min_samples_leaf),
-            self._truncate,
-            self._shrinkages,
-            **self._options,
-        )

@@ -12,7 +12,8 @@ from scipy.special import logsumexp
 
 from obtree.core.names import show
 from obtree.core.params import Integer, check_param, refuse_param
-from obtree.forest.gaussians import draw_rows, run_calls
+from obtree.forest.calls import run_calls
+from obtree.forest.gaussians import draw_rows
 
 #: Draws from each conditional Gaussian that matters.
 N_DRAWS = 256

@@ -12,77 +12,14 @@ from libc.string cimport memcpy
 
 from obtree.core.random cimport RandState, normal, seed_state
 from obtree.core.types cimport idx_t
-from obtree.forest.job cimport Job, Worker
 from obtree.linear.ridge cimport factor_cholesky
 from obtree.tree.gaussian cimport MAX_FEATURES, measure_gaussian
-
-from obtree.core.threads import call_detached
-from obtree.forest.progress import Watch
 
 #: Most features that Gaussians may have.
 FEATURE_LIMIT = MAX_FEATURES
 
 cdef enum:
     DRAW_STREAM = 16          # of a tree's seed: node k draws from stream DRAW_STREAM + k
-
-
-# ---- calls shared out to threads ----------------------------------------------------------------
-
-
-cdef class CallJob(Job):
-    """Calls of a Python function that spends its time without the GIL."""
-
-    cdef readonly list results
-    cdef object _function
-
-    def __init__(self, function, idx_t n_items):
-        self.results = [None] * n_items
-        self._function = function
-
-    def run(self, int n_threads):
-        """Make all calls on `n_threads` threads."""
-        self.distribute([CallWorker(self) for _ in range(n_threads)], len(self.results))
-
-
-cdef class CallWorker(Worker):
-    """One thread."""
-
-    cdef CallJob _job
-
-    def __init__(self, CallJob job):
-        self._job = job
-
-    cdef object work(self, idx_t t):
-        """Call for item t."""
-        self._job.results[t] = self._job._function(t)
-
-
-def run_calls(function, n_items, n_threads=1, *, desc="", verbose=0):
-    """Call ``function(t)`` for t from 0 to n_items - 1 on several threads.
-
-    Parameters
-    ----------
-    function : callable
-        Does its work without the GIL, a fraction of a second at most.
-    n_items : int
-    n_threads : int, default=1
-    desc : str, default=""
-        What a progress bar counts.
-    verbose : int, default=0
-        1 shows it.
-
-    Returns
-    -------
-    list
-        What the calls returned.
-    """
-    job = CallJob(function, n_items)
-    watch = Watch(job, n_items, desc, verbose)
-    try:
-        call_detached(job.run, max(1, min(n_threads, n_items)), watch=watch)
-    finally:
-        watch.close()
-    return job.results
 
 
 # ---- moments and Gaussians of all nodes ---------------------------------------------------------
@@ -150,11 +87,13 @@ def sum_moments(const double[:, ::1] X, const int64_t[::1] leaf_of, const double
 
 def fit_gaussians(const double[::1] total, const double[:, ::1] first,
                   const double[:, ::1] second, const int64_t[::1] parent, double prior,
-                  double floor):
+                  double floor, double correlation=1.0):
     """A Gaussian for each node; that of the root is fitted to all rows.
 
-    The covariance of a node is that of its rows and of `prior` rows more that vary as those of
-    its parent, plus `floor` times the identity; a node without rows has the parent's Gaussian.
+    The covariance of a node is that of its rows and of `prior` rows more, plus `floor` times the
+    identity. These vary as the rows of the node and of its sibling do, each around their own mean,
+    and `prior` rows as those of the parent. A node without rows has the parent's mean. In all
+    nodes but the root correlations are multiplied by `correlation`, from 0 to 1.
 
     Returns
     -------
@@ -163,9 +102,11 @@ def fit_gaussians(const double[::1] total, const double[:, ::1] first,
     """
     cdef idx_t n_nodes = first.shape[0], d = first.shape[1], width = second.shape[1]
     cdef idx_t node, a, b, k, up
-    cdef double scale, weight
+    cdef double scale, weight, borrowed
     cdef double[:, ::1] mean = np.zeros((n_nodes, d))
     cdef double[:, ::1] covariance = np.zeros((n_nodes, width))
+    cdef double[:, ::1] scatter = np.zeros((n_nodes, width))
+    cdef double[:, ::1] inside = np.zeros((n_nodes, width))
     cdef double[:, ::1] factor = np.zeros((n_nodes, width))
     cdef double[:, ::1] full = np.zeros((d, d))
     with nogil:
@@ -174,18 +115,31 @@ def fit_gaussians(const double[::1] total, const double[:, ::1] first,
             weight = total[node]
             for a in range(d):
                 mean[node, a] = first[node, a] / weight if weight > 0.0 else mean[up, a]
-            scale = 1.0 / (weight + (prior if node > 0 else 0.0))
+            if weight == 0.0:
+                continue
             for a in range(d):
                 for b in range(a + 1):
                     k = a * (a + 1) // 2 + b
-                    full[a, b] = 0.0
-                    if weight > 0.0:
-                        full[a, b] = second[node, k] - weight * mean[node, a] * mean[node, b]
+                    scatter[node, k] = second[node, k] - weight * mean[node, a] * mean[node, b]
+                    if a == b and scatter[node, k] < 0.0:
+                        scatter[node, k] = 0.0
+            if node > 0:
+                for k in range(width):
+                    inside[up, k] += scatter[node, k]
+        for node in range(n_nodes):
+            up = parent[node]
+            borrowed = prior if node > 0 else 0.0
+            scale = 1.0 / (total[node] + borrowed)
+            for a in range(d):
+                for b in range(a + 1):
+                    k = a * (a + 1) // 2 + b
+                    full[a, b] = scatter[node, k]
                     if node > 0:
-                        full[a, b] += prior * covariance[up, k]
+                        full[a, b] += borrowed * (inside[up, k] + prior * covariance[up, k]) / (
+                            total[up] + prior)
                     full[a, b] *= scale
-                    if a == b and full[a, b] < 0.0:
-                        full[a, b] = 0.0
+                    if a != b and node > 0:
+                        full[a, b] *= correlation
                     covariance[node, k] = full[a, b]
                 full[a, a] += floor
             if not factor_cholesky(&full[0, 0], d):

@@ -16,7 +16,7 @@ from sklearn.model_selection import cross_val_score
 from sklearn.preprocessing import PolynomialFeatures
 
 from obtree import DensityForest, load_model, save_model
-from obtree.estimators.density import unpack_factors
+from obtree.estimators.density_samples import unpack_factors
 from obtree.testing.growth import find_differences
 
 MOONS = make_moons(400, noise=0.15, random_state=0)[0]
@@ -392,7 +392,9 @@ def test_a_density_that_is_none(tmp_path):
         load_model(tmp_path / "model")
 
 
-@pytest.mark.parametrize("rule", [[1.0, 2.0], [1, 2.0, True], [-1.0, 2.0, True], "no"])
+@pytest.mark.parametrize(
+    "rule", [[1.0, 2.0], [1, 2.0, 1.0, True], [-1.0, 2.0, 1.0, True], [1.0, 2.0, 3.0, True], "no"]
+)
 def test_rules_that_are_none(rule, tmp_path):
     other = pickle.loads(pickle.dumps(PLAIN))
     other._describe_extras = lambda: ({"stop_rule": rule, "splitter": "axis"}, {})

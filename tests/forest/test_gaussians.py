@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 
+from obtree.forest.calls import run_calls
 from obtree.forest.gaussians import (
     add_densities,
     choose_leaves,
     draw_rows,
     fit_gaussians,
     number_branches,
-    run_calls,
     sum_moments,
     trace_densities,
 )
@@ -42,20 +42,37 @@ def test_moments_and_gaussians(rows):
     d = X.shape[1]
     total, first, second = sum_moments(X, leaf_of, weight, PARENT)
     mean, factor = fit_gaussians(total, first, second, PARENT, 2.5, 1e-3)
-    covariances = {}
+    covariances, scatters = {}, {}
     for node in range(5):
         here = np.isin(leaf_of, BELOW[node])
         w = weight[here]
         assert total[node] == w.sum()
         np.testing.assert_allclose(mean[node], np.average(X[here], axis=0, weights=w), atol=1e-14)
         centred = X[here] - mean[node]
-        scatter = (centred * w[:, np.newaxis]).T @ centred
-        if node == 0:
-            covariances[node] = scatter / w.sum()
-        else:
-            covariances[node] = (scatter + 2.5 * covariances[PARENT[node]]) / (w.sum() + 2.5)
+        scatters[node] = (centred * w[:, np.newaxis]).T @ centred
+    for node in range(5):
+        covariances[node] = scatters[node] / total[node]
+        if node > 0:
+            up = PARENT[node]
+            inside = sum(scatters[k] for k in (LEFT[up], RIGHT[up]))
+            borrowed = (inside + 2.5 * covariances[up]) / (total[up] + 2.5)
+            covariances[node] = (scatters[node] + 2.5 * borrowed) / (total[node] + 2.5)
         L = unpack(factor[node], d)
         np.testing.assert_allclose(L @ L.T, covariances[node] + 1e-3 * np.eye(d), atol=1e-12)
+
+
+def test_gaussians_with_smaller_correlations(rows):
+    X, leaf_of, weight = rows
+    moments = sum_moments(X, leaf_of, weight, PARENT)
+    plain = fit_gaussians(*moments, PARENT, 0.0, 0.0)
+    apart = fit_gaussians(*moments, PARENT, 0.0, 0.0, 0.25)
+    np.testing.assert_array_equal(apart[0], plain[0])
+    np.testing.assert_allclose(apart[1][0], plain[1][0], rtol=1e-12)
+    for node in range(1, 5):
+        one, other = (unpack(found[1][node], X.shape[1]) for found in (plain, apart))
+        np.testing.assert_allclose(
+            other @ other.T, 0.25 * (one @ one.T) + 0.75 * np.diag(np.diag(one @ one.T)), atol=1e-12
+        )
 
 
 def test_rows_may_be_uncertain(rows):
@@ -75,7 +92,7 @@ def test_a_node_without_rows_is_its_parent():
     moments = sum_moments(X, np.full(30, 2), np.ones(30), PARENT)
     mean, factor = fit_gaussians(*moments, PARENT, 2.0, 1e-6)
     np.testing.assert_array_equal(mean[4], mean[0])
-    np.testing.assert_allclose(factor[4], factor[0], rtol=1e-12)
+    assert (np.diagonal(unpack(factor[4], 2)) > 0).all()
 
 
 def test_densities_are_those_of_scipy(rows):

@@ -1,0 +1,80 @@
+"""Which splitter grows a density forest: the one whose first trees give rows left out most."""
+
+from obtree.estimators.density_trees import DensityFitter
+
+#: Trees by which splitters are compared.
+RACE_TREES = 10
+
+
+class DensityRace:
+    """Grows forests with several splitters and goes on with the one that is best.
+
+    Parameters
+    ----------
+    data : DensityData
+    sample : RowSample
+    seeds : ndarray of uint32
+        Of all trees.
+    truncate : bool
+    shrinkages : tuple of (float, float)
+    options : dict
+        ``n_threads`` and ``verbose``.
+    """
+
+    def __init__(self, data, sample, seeds, truncate, shrinkages, options):
+        self._data = data
+        self._sample = sample
+        self.seeds = seeds
+        self._truncate = truncate
+        self._shrinkages = shrinkages
+        self._options = options
+
+    def run(self, plans):
+        """Grow the forest.
+
+        Parameters
+        ----------
+        plans : list of GrowthPlan
+            All of their rows take part.
+
+        Returns
+        -------
+        plan : GrowthPlan
+            The best of them.
+        trees : list of Tree
+            With Gaussian leaves.
+        rule : StopRule
+        """
+        n_trees = min(RACE_TREES, len(self.seeds))
+        best, trees = plans[0], []
+        if len(plans) > 1:
+            found = []
+            for plan in plans:
+                some = self._grow(plan, self.seeds[:n_trees])
+                found.append((self._make_fitter(plan, some).choose_rule()[1], some))
+            # The first of equals, as where nothing could be judged.
+            winner = max(range(len(plans)), key=lambda k: (found[k][0], -k))
+            best, trees = plans[winner], found[winner][1]
+        trees = trees + self._grow(best, self.seeds[len(trees) :])
+        fitter = self._make_fitter(best, trees)
+        rule, _ = fitter.choose_rule()
+        return best, fitter.finish(rule), rule
+
+    def _grow(self, plan, seeds):
+        """Grow trees without models in their leaves."""
+        if not len(seeds):
+            return []
+        return plan.grow(seeds, **self._sample.options, **self._options)
+
+    def _make_fitter(self, plan, trees):
+        """What judges trees and fits their leaves."""
+        return DensityFitter(
+            trees,
+            self.seeds[: len(trees)],
+            self._data,
+            self._sample,
+            float(plan.rule.min_samples_leaf),
+            self._truncate,
+            self._shrinkages,
+            **self._options,
+        )
