@@ -23,8 +23,8 @@ from typing import NamedTuple
 import numpy as np
 
 from obtree.builder.prune import cut_branches
-from obtree.estimators.density_nodes import NodeGaussians, find_lower
 from obtree.core.names import show
+from obtree.estimators.density_nodes import NodeGaussians, find_lower
 from obtree.forest.calls import run_calls
 from obtree.forest.gaussians import choose_leaves, trace_densities
 from obtree.tree.tree import Tree, list_arrays
