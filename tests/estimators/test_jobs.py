@@ -16,6 +16,7 @@ PARALLEL = [
     for kind in map(obtree.__dict__.get, obtree.__all__)
     if isinstance(kind, type) and "n_jobs" in kind().get_params()
 ]
+SHOWING = ("predict", "score_samples", "transform")
 BAD = ["2", 1.5, 2.0, 0, True, False, np.bool_(True), np.float64(2), [2], "all"]
 SHOWN = ["'2'", "1.5", "2.0", "0", "True", "False", "True", "2.0", r"\[2\]", "'all'"]
 
@@ -28,8 +29,14 @@ def make(kind, **params):
     return kind(**params, random_state=0)
 
 
+def show(model):
+    """What a fitted model says of the rows."""
+    method = next(name for name in SHOWING if hasattr(model, name))
+    return getattr(model, method)(X)
+
+
 def test_all_parallel_estimators_are_tried():
-    assert len(PARALLEL) == 12
+    assert len(PARALLEL) == 16
 
 
 @pytest.mark.parametrize("kind", PARALLEL)
@@ -39,11 +46,11 @@ def test_what_is_no_number_of_threads_is_refused(kind, bad, shown):
     with pytest.raises(ValueError, match=match):
         make(kind, n_jobs=bad).fit(X, Y)
     model = make(kind).fit(X, Y).set_params(n_jobs=bad)
-    for method in ("predict", "predict_proba", "apply", "decision_path"):
+    for method in (*SHOWING, "predict_proba", "apply", "decision_path"):
         if hasattr(model, method):
             with pytest.raises(ValueError, match=match):
                 getattr(model, method)(X)
-    if hasattr(kind(), "warm_start"):
+    if "warm_start" in kind().get_params():
         # Also when there is nothing to grow.
         with pytest.raises(ValueError, match=match):
             model.set_params(warm_start=True).fit(X, Y)
@@ -51,12 +58,12 @@ def test_what_is_no_number_of_threads_is_refused(kind, bad, shown):
 
 @pytest.mark.parametrize("kind", PARALLEL)
 def test_numbers_of_threads_do_not_change_the_model(kind):
-    expected = make(kind).fit(X, Y).predict(X)
+    expected = show(make(kind).fit(X, Y))
     for n_jobs in (1, 2, np.int64(2), np.uint8(1), -1, -1000, 10**9, 2**40):
         model = make(kind, n_jobs=n_jobs)
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            assert np.array_equal(model.fit(X, Y).predict(X), expected)
+            assert np.array_equal(show(model.fit(X, Y)), expected)
 
 
 def test_how_many_threads():
