@@ -161,6 +161,11 @@ cdef inline double measure_matrix(const GaussianSums* s) noexcept nogil:
     return total + log(product)
 
 
+cdef inline double take_off(const double* sums, const double* off, idx_t k) noexcept nogil:
+    """Sum k of one side, the sums of the other being taken off unless `off` is NULL."""
+    return sums[k] - (off[k] if off != NULL else 0.0)
+
+
 cdef inline void fill_covariance(const GaussianSums* s, const double* first, const double* second,
                                  const double* first_off, const double* second_off,
                                  double weight, double n_prior) noexcept nogil:
@@ -171,15 +176,21 @@ cdef inline void fill_covariance(const GaussianSums* s, const double* first, con
     cdef idx_t d = s.n_features
     cdef idx_t a, b, k
     cdef double scale = 1.0 / (weight + n_prior), prior = n_prior / s.weight
-    cdef double m_a, m_b
+    cdef double m_a
+    if not s.is_full:
+        for a in range(d):
+            m_a = take_off(first, first_off, a)
+            s.matrix[a] = scale * (
+                take_off(second, second_off, a) - m_a * m_a / weight + prior * s.second[a]
+            )
+        return
     for a in range(d):
-        m_a = first[a] - (first_off[a] if first_off != NULL else 0.0)
-        for b in range(a if not s.is_full else 0, a + 1):
-            k = a * d + b if s.is_full else a
-            m_b = first[b] - (first_off[b] if first_off != NULL else 0.0)
+        m_a = take_off(first, first_off, a)
+        for b in range(a + 1):
+            k = a * d + b
             s.matrix[k] = scale * (
-                second[k] - (second_off[k] if second_off != NULL else 0.0)
-                - m_a * m_b / weight + prior * s.second[k]
+                take_off(second, second_off, k) - m_a * take_off(first, first_off, b) / weight
+                + prior * s.second[k]
             )
 
 
