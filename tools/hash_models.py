@@ -154,14 +154,19 @@ def list_others(jobs):
     yield "embedding", "real", obtree.ForestEmbedding(n_estimators=4, **params)
 
 
+def list_states(model):
+    """Yield the state of each tree of a model, or of what takes its place."""
+    for member in getattr(model, "estimators_", getattr(model, "trees_", [model])):
+        if hasattr(member, "form_"):
+            yield form_to_state(member.form_)
+        else:
+            yield tree_to_state(getattr(member, "tree_", member))
+
+
 def hash_model(model, X):
     """Hash of the arrays of all trees of a model and of its predictions."""
     digest = hashlib.sha256()
-    for member in getattr(model, "estimators_", [model]):
-        if hasattr(member, "form_"):
-            state = form_to_state(member.form_)
-        else:
-            state = tree_to_state(member.tree_)
+    for state in list_states(model):
         for name in sorted(state):
             array = np.ascontiguousarray(state[name])
             digest.update(f"{name} {array.dtype.str} {array.shape}".encode())
