@@ -145,11 +145,11 @@ def list_others(jobs):
     params = {"random_state": 0, "n_jobs": jobs}
     yield "ferns", "class", obtree.FernClassifier(4, **params)
     yield "semi-supervised", "class", obtree.SemiSupervisedForestClassifier(4, **params)
+    forest = obtree.ObliqueForestRegressor(
+        4, criterion="linear_gaussian", splitter="random_oblique", **params
+    )
+    yield "forest random_oblique-linear_gaussian", "real", forest
     for splitter in ("axis", "random_oblique"):
-        forest = obtree.ObliqueForestRegressor(
-            4, criterion="linear_gaussian", splitter=splitter, **params
-        )
-        yield f"forest {splitter}-linear_gaussian", "real", forest
         yield f"density {splitter}", "real", obtree.DensityForest(4, splitter=splitter, **params)
     yield "embedding", "real", obtree.ForestEmbedding(n_estimators=4, **params)
 
