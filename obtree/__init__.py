@@ -51,6 +51,7 @@ from obtree.estimators import (  # noqa: E402
     save_model,
     tao_path,
 )
+from obtree.export import export_text  # noqa: E402
 
 __version__ = version("obtree")
 
@@ -74,6 +75,7 @@ __all__ = [
     "TAOTreeClassifier",
     "TAOTreeRegressor",
     "__version__",
+    "export_text",
     "load_model",
     "save_model",
     "tao_path",

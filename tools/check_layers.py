@@ -34,6 +34,9 @@ ALLOWED = {
 }
 ALLOWED["forest"] = {*ALLOWED, "builder", "optim"}
 ALLOWED["estimators"] = {*ALLOWED}
+BASE = {*ALLOWED}
+ALLOWED["export"] = {*BASE}
+ALLOWED["plot"] = {*BASE}
 ALLOWED["bench"] = {*ALLOWED}
 ALLOWED["cli"] = {*ALLOWED, ""}
 ALLOWED["testing"] = {*ALLOWED}

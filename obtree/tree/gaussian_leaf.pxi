@@ -5,9 +5,13 @@
 # the Gaussian has inside the cell, and the sum of weight times mass over the leaves is 1. Where
 # `truncate` of a forest is off, cells do not count and all masses are 1.
 
+import numpy as np
+
 from libc.math cimport M_PI, log
 
 from obtree.tree.gaussian cimport MAX_FEATURES, measure_gaussian
+
+from obtree.tree.parts import Spread
 
 #: What logarithms of leaf weights may be, so that their exponentials are numbers.
 MAX_LOG_WEIGHT = 700.0
@@ -51,11 +55,13 @@ cdef class GaussianLeaf(LeafModel):
             raise ValueError("leaf_mass must be from 0 to 1")
 
     @staticmethod
-    def describe(tree, node, feature_names, decimals, max_terms):
-        """The mean."""
-        names = [str(name) for name in feature_names[:max_terms]]
-        pairs = zip(names, tree.leaf_mean[node], strict=False)
-        return "mean " + ", ".join(f"{name} {value:.{decimals}f}" for name, value in pairs)
+    def list_parts(tree, node, feature_names):
+        """The mean and the deviation of each feature."""
+        d = tree.n_features
+        factor = np.zeros((d, d))
+        factor[np.tril_indices(d)] = tree.leaf_factor[node]
+        deviation = np.sqrt((factor**2).sum(axis=1))
+        return [Spread([str(name) for name in feature_names], tree.leaf_mean[node], deviation)]
 
     @staticmethod
     def estimate_work(tree):

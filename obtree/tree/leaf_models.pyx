@@ -17,6 +17,7 @@ from obtree.core.types cimport X_t, idx_t
 from obtree.tree.linear_leaf cimport LinearModels, predict_leaf
 
 from obtree.data.offset import sum_offsets
+from obtree.tree.parts import WeightedSum
 
 
 @dataclass(frozen=True)
@@ -103,9 +104,15 @@ cdef class LeafModel:
         """
 
     @staticmethod
-    def describe(tree, node, feature_names, decimals, max_terms):
+    def list_parts(tree, node, feature_names):
+        """What the model of a leaf is made of, for text and pictures: see `obtree.tree.parts`."""
+        return []
+
+    @classmethod
+    def describe(cls, tree, node, feature_names, decimals, max_terms):
         """The model of a leaf as a short text; empty when the leaf has none."""
-        return ""
+        parts = cls.list_parts(tree, node, feature_names)
+        return ", ".join(part.write(decimals, max_terms) for part in parts)
 
     @staticmethod
     def estimate_work(tree):
@@ -164,30 +171,20 @@ cdef class LinearLeaf(LeafModel):
             return {"leaf_intercept": tree.leaf_intercept + -added}
 
     @staticmethod
-    def describe(tree, node, feature_names, decimals, max_terms):
-        """The sum of each output, intercept last, or the features that tell classes apart."""
-        # Here, since what shows trees knows them, and they know their leaves.
-        from obtree.tree.export import describe_sum
-
+    def list_parts(tree, node, feature_names):
+        """The sum of each output, or the features that tell classes apart."""
         terms = slice(tree.leaf_ptr[node], tree.leaf_ptr[node + 1])
         names = [str(feature_names[j]) for j in tree.leaf_feature[terms]]
         weight, intercept = tree.leaf_weight[terms], tree.leaf_intercept[node]
         if not names:
-            return ""
+            return []
         if tree.max_n_classes == 1:
-            sums = []
-            for output in range(tree.n_outputs):
-                text = describe_sum(names, weight[:, output], decimals, max_terms)
-                sign = "-" if intercept[output] < 0 else "+"
-                sums.append(f"{text} {sign} {abs(intercept[output]):.{decimals}f}")
-            return ", ".join(sums)
+            return [
+                WeightedSum(names, weight[:, output], float(intercept[output]))
+                for output in range(tree.n_outputs)
+            ]
         # Only differences between classes matter.
-        spread = np.ptp(weight, axis=1)
-        shown = np.sort(np.argsort(-spread, kind="stable")[:max_terms])
-        listed = [names[k] for k in shown]
-        if len(shown) < len(names):
-            listed.append(f"({len(names) - len(shown)} smaller terms)")
-        return f"softmax of {', '.join(listed)}"
+        return [WeightedSum(names, np.ptp(weight, axis=1), is_softmax=True)]
 
     @staticmethod
     def estimate_work(tree):

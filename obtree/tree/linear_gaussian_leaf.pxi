@@ -18,6 +18,8 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from obtree.core.types cimport X_t, idx_t
 
+from obtree.tree.parts import WeightedSum
+
 cdef enum:
     # Regressors of a leaf, at most: it keeps half a square of numbers for them.
     MAX_REGRESSORS = 24
@@ -94,24 +96,20 @@ cdef class LinearGaussianLeaf(LeafModel):
                 raise ValueError(f"{name} must not be negative")
 
     @staticmethod
-    def describe(tree, node, feature_names, decimals, max_terms):
-        """The line of each output, the mean of the leaf last, and the deviation of its noise."""
-        from obtree.tree.export import describe_sum
-
+    def list_parts(tree, node, feature_names):
+        """The line of each output and the deviation of its noise."""
         terms = slice(tree.leaf_line_ptr[node], tree.leaf_line_ptr[node + 1])
         names = [str(feature_names[j]) for j in tree.leaf_line_feature[terms]]
         weight, centre = tree.leaf_line_weight[terms], tree.leaf_line_centre[terms]
-        sums = []
-        for output in range(tree.n_outputs):
-            text = describe_sum(names, weight[:, output], decimals, max_terms)
-            intercept = tree.leaf_line_mean[node, output] - weight[:, output] @ centre
-            sign = "-" if intercept < 0 else "+"
-            line = f"{text} {sign} {abs(intercept):.{decimals}f}" if text else (
-                f"{intercept:.{decimals}f}"
+        return [
+            WeightedSum(
+                names,
+                weight[:, output],
+                float(tree.leaf_line_mean[node, output] - weight[:, output] @ centre),
+                float(tree.leaf_line_noise[node, output] ** 0.5),
             )
-            noise = tree.leaf_line_noise[node, output] ** 0.5
-            sums.append(f"{line} (noise {noise:.{decimals}f})")
-        return ", ".join(sums)
+            for output in range(tree.n_outputs)
+        ]
 
     @staticmethod
     def estimate_work(tree):

@@ -8,7 +8,14 @@ from pathlib import Path
 import pytest
 
 API = Path(__file__).resolve().parents[2] / "doc" / "api" / "index.rst"
-MODULES = ["obtree", "obtree.splitter", "obtree.tree", "obtree.testing", "obtree.core.abi"]
+MODULES = [
+    "obtree",
+    "obtree.export",
+    "obtree.splitter",
+    "obtree.tree",
+    "obtree.testing",
+    "obtree.core.abi",
+]
 
 
 def list_public(module):

@@ -194,5 +194,5 @@ def test_export_refuses_wrong_names():
         export_text(make_stump(), decimals=-1)
     with pytest.raises(TypeError, match=r"max_depth=1\.5 is not valid; expected None or an"):
         export_text(make_stump(), max_depth=1.5)
-    with pytest.raises(TypeError, match="tree=3 is not valid; expected a Tree or a fitted tree"):
+    with pytest.raises(TypeError, match="model=3 is not valid; expected a Tree, a fitted tree"):
         export_text(3)
