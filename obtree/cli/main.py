@@ -9,10 +9,10 @@ import os
 import sys
 
 from obtree import __version__
-from obtree.cli import bench, demo, fit, predict
+from obtree.cli import bench, demo, export_c, fit, predict
 from obtree.cli.source import CommandError
 
-COMMANDS = (demo, fit, predict, bench)
+COMMANDS = (demo, fit, predict, export_c, bench)
 
 
 class OneLineParser(argparse.ArgumentParser):

@@ -7,8 +7,9 @@ import zipfile
 import numpy as np
 import pytest
 
-from obtree import ObliqueTreeClassifier, save_model
+from obtree import FernClassifier, ObliqueTreeClassifier, load_model, save_model
 from obtree.cli.main import main
+from obtree.export import to_c
 
 pd = pytest.importorskip("pandas")
 
@@ -104,3 +105,27 @@ def test_predict_takes_the_permission(model, table, capsys):
     allowed = main(["predict", "--allow-plugins", str(model), str(table)]), capsys.readouterr()
     assert plain == allowed
     assert plain[0] == 0
+
+
+# ---- export-c ----------------------------------------------------------------------------------
+
+
+def test_export_writes_what_to_c_does(tmp_path, model, capsys):
+    expected = to_c(load_model(model))
+    assert main(["export-c", str(model)]) == 0
+    assert capsys.readouterr().out == expected
+    out = tmp_path / "model.c"
+    args = ["export-c", str(model), "--out", str(out), "--prefix", "m", "--no-proba"]
+    assert main(args) == 0
+    assert capsys.readouterr().out == ""
+    assert out.read_text() == to_c(load_model(model), prefix="m", proba=False)
+
+
+def test_export_reports_mistakes_in_one_line(tmp_path, table, model, capsys):
+    check_error(capsys, "no such file", "export-c", tmp_path / "none")
+    check_error(capsys, "prefix='1' is not valid", "export-c", model, "--prefix", "1")
+    check_error(capsys, "is a folder", "export-c", model, "--out", tmp_path)
+    ferns = tmp_path / "ferns"
+    frame = pd.read_csv(table)
+    save_model(ferns, FernClassifier(2, depth=2).fit(frame[["a", "b"]], frame["y"]))
+    check_error(capsys, "FernClassifier cannot be exported to C", "export-c", ferns)

@@ -1,0 +1,177 @@
+"""What is exported: trees, how they are combined, and what their numbers stand for.
+
+Prediction is a sum over trees in their order, for the trees of a model and then for each of its
+boosted chains. Nothing here knows of C.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from obtree.data.offset import have_same_offset
+from obtree.estimators.base import BaseModel
+from obtree.tree.leaf_models import ConstantLeaf, LinearGaussianLeaf, LinearLeaf
+from obtree.tree.predict import Predictor
+from obtree.tree.tree import FIELDS, list_arrays
+
+#: Arrays of trees that the exported program knows, beside those of all trees.
+KNOWN_ARRAYS = {
+    *FIELDS,
+    *("term_partner", "lower_threshold", "term_share", "feature_offset"),
+    *LinearLeaf.fields,
+    *LinearGaussianLeaf.fields,
+}
+KNOWN_LEAVES = (ConstantLeaf, LinearLeaf, LinearGaussianLeaf)
+
+EXPORTABLE = (
+    "a fitted tree or forest that predicts classes or numbers by walking down trees "
+    "(ObliqueTree..., ObliqueForest..., TAOTree..., TAOForest..., NonGreedyTree..., "
+    "NonGreedyForest..., SemiSupervisedForestClassifier)"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """Trees that are combined.
+
+    Attributes
+    ----------
+    trees : list of Tree
+        For shifted features.
+    combine : {"average", "vote", "product"}
+        See `obtree.tree.predict.Predictor`.
+    factor : float or None
+        What the result counts for in the prediction; None where there is only one group.
+    """
+
+    trees: list
+    combine: str
+    factor: float | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class ExportedModel:
+    """A model as what it computes.
+
+    Attributes
+    ----------
+    name : str
+        Class of the estimator.
+    groups : list of Group
+        Results are added up in this order.
+    n_features : int
+    n_outputs : int
+    n_classes : list of int
+        Of each output; 1 for numbers.
+    labels : list of ndarray or None
+        Class labels of each output; None for numbers.
+    offset : float64 ndarray of shape (n_features,) or None
+        What is subtracted from the features before they become float32.
+    feature_names : list of str or None
+    """
+
+    name: str
+    groups: list
+    n_features: int
+    n_outputs: int
+    n_classes: list
+    labels: list | None
+    offset: np.ndarray | None
+    feature_names: list | None
+
+    @property
+    def max_n_classes(self):
+        """Largest number of classes over the outputs."""
+        return max(self.n_classes)
+
+    @property
+    def n_values(self):
+        """How many numbers are added up."""
+        return self.n_outputs * self.max_n_classes
+
+    @property
+    def trees(self):
+        """All trees, those of one group after those of another."""
+        return [tree for group in self.groups for tree in group.trees]
+
+    @property
+    def is_one_tree(self):
+        """Whether the prediction is what one leaf says."""
+        return len(self.groups) == 1 and len(self.groups[0].trees) == 1
+
+
+def read_model(model):
+    """Find out what a fitted estimator computes, or refuse it.
+
+    Parameters
+    ----------
+    model : estimator object
+        What the user gave.
+
+    Returns
+    -------
+    model : ExportedModel
+    """
+    name = type(model).__name__
+    if not isinstance(model, BaseModel):
+        raise TypeError(f"{name} cannot be exported to C; expected {EXPORTABLE}")
+    if model._predictor_kind is not Predictor or getattr(model, "_target_kind", "none") == "none":
+        raise TypeError(
+            f"{name} cannot be exported to C, since it does not predict by walking down trees; "
+            f"expected {EXPORTABLE}"
+        )
+    check_is_fitted(model)
+    trees = model._list_trees()
+    # A tree by itself has nothing to be combined with.
+    combine = model._choose_combine() if hasattr(model, "_choose_combine") else "average"
+    groups = [Group([tree.shifted for tree in trees], combine)]
+    chains = model._list_chains() if hasattr(model, "_list_chains") else []
+    if chains:
+        weights = model.chain_weights_
+        groups[0] = Group(groups[0].trees, combine, float(1.0 - weights.sum()))
+        for chain, weight in zip(chains, weights.tolist(), strict=True):
+            groups.append(
+                Group([tree.shifted for tree in chain], model._chain_combine, float(weight))
+            )
+    every = trees + [tree for chain in chains for tree in chain]
+    _check_trees(name, every)
+    names = getattr(model, "feature_names_in_", None)
+    return ExportedModel(
+        name=name,
+        groups=groups,
+        n_features=trees[0].n_features,
+        n_outputs=trees[0].n_outputs,
+        n_classes=trees[0].n_classes.tolist(),
+        labels=model._list_classes(),
+        offset=trees[0].feature_offset,
+        feature_names=None if names is None else [str(each) for each in names],
+    )
+
+
+def _check_trees(name, trees):
+    """Refuse trees that are not of one kind, and such as the program does not know."""
+    first = trees[0]
+    for t, tree in enumerate(trees):
+        if tree.leaf_kind not in KNOWN_LEAVES:
+            known = ", ".join(kind.name for kind in KNOWN_LEAVES)
+            raise TypeError(
+                f"{name} cannot be exported to C: tree {t} has {tree.leaf_kind.name} leaves; "
+                f"expected leaves of the kinds {known}"
+            )
+        arrays = {key for key, array in list_arrays(tree).items() if array is not None}
+        if not arrays <= KNOWN_ARRAYS:
+            raise TypeError(
+                f"{name} cannot be exported to C: tree {t} has "
+                f"{', '.join(sorted(arrays - KNOWN_ARRAYS))}; expected nodes that test planes, "
+                "products or intervals"
+            )
+        if (
+            tree.n_features != first.n_features
+            or tree.n_classes.tolist() != first.n_classes.tolist()
+            or not have_same_offset(tree.feature_offset, first.feature_offset)
+        ):
+            raise ValueError(
+                f"tree {t} of this {name} has other n_features, n_classes or feature_offset than "
+                "the first; expected trees of one fit"
+            )
