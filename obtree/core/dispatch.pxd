@@ -27,6 +27,7 @@ cdef extern from "simd/kernels.h":
 
     ctypedef struct PlaneTerms "obtree_plane_terms":
         const Term* term
+        Py_ssize_t n_terms
         const double* long_weight
         const int32_t* long_feature
 
@@ -161,9 +162,9 @@ cdef extern from "simd/kernels.h":
         void (*traverse_wide)(const WideNode* nodes, const float* x, Py_ssize_t n_rows,
                               Py_ssize_t n_features, int32_t n_unchecked, uint32_t* found,
                               uint32_t* scratch) noexcept nogil
-        void (*traverse_planes)(const PlaneNode* nodes, const PlaneTerms* terms, const float* x,
-                                Py_ssize_t n_rows, Py_ssize_t n_features,
-                                uint32_t* found) noexcept nogil
+        void (*traverse_planes)(const PlaneNode* nodes, const PlaneTerms* terms,
+                                Py_ssize_t n_slots, const float* x, Py_ssize_t n_rows,
+                                Py_ssize_t n_features, uint32_t* found) noexcept nogil
         void (*traverse_forms)(const PlaneNode* nodes, const PlaneTerms* terms,
                                const double* lower, const float* x, Py_ssize_t n_rows,
                                Py_ssize_t n_features, uint32_t* found) noexcept nogil

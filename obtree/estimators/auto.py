@@ -130,9 +130,17 @@ class BaseAutoForest(BaseObliqueForest):
         X, n_threads = self._read_features(X), self._count_threads()
         predictor = self._predictor.get(self._list_trees())
         values = predictor.predict(X, n_threads=n_threads, combine=self._choose_combine())
-        values *= 1.0 - self.chain_weights_.sum()
-        for weight, own in self._predict_chains(X):
-            values += weight * own
+        return self._add_chains(X, values)
+
+    def _add_chains(self, X, values):
+        """Change predictions of the trees, in place, to those of trees and chains together.
+
+        X has to be checked.
+        """
+        if self._list_chains():
+            values *= 1.0 - self.chain_weights_.sum()
+            for weight, own in self._predict_chains(X):
+                values += weight * own
         return values
 
     def _predict_chains(self, X):

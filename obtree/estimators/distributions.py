@@ -26,15 +26,20 @@ class DistributionMixin(ForestMixtureMixin):
     def _remember_rows(self, plan):
         """Keep what predictive distributions need of the training rows."""
         super()._remember_rows(plan)
+        trees = self._list_trees()
         self._training = remember_rows(
             plan,
-            self._list_trees(),
+            trees,
+            self._predictor.get(trees),
             [tree.random_state for tree in self.estimators_],
             self._find_bags(plan),
             self._count_threads(),
             getattr(self, "_chain_gain", 1.0),
         )
         self._leaf_index = PredictorCache(LeafIndex)
+        if not self._predicts_gaussians():
+            # What is known while the fit has all at hand need not be found by the first predict.
+            self._index_leaves().prepare()
 
     def _find_bags(self, plan):
         """Return which rows each tree grew on; optimised trees see all of them."""
@@ -162,9 +167,10 @@ class DistributionMixin(ForestMixtureMixin):
         model = index.model
         scale, mean = model.measure_scale(self._find_leaves(X), self._count_threads())
         # Where the leaves that are known say what `predict` does, rows need not go down twice.
-        is_known = model.is_judged and index.has_constant_leaves
-        if not is_known or len(getattr(self, "chains_", ())):
+        if not (model.is_judged and index.has_constant_leaves):
             mean = self._predict_values(X)[:, :, 0]
+        elif len(getattr(self, "chains_", ())):
+            mean = self._add_chains(self._read_features(X), mean[:, :, None])[:, :, 0]
         return mean, scale, model
 
     def predict_quantiles(

@@ -82,6 +82,10 @@ class LeafIndex:
         """Predictive distribution."""
         return ResidualModel(self._training, self._trees, self)
 
+    def prepare(self):
+        """Make the model now."""
+        _ = self.model
+
     @cached_property
     def has_constant_leaves(self):
         """Whether the mean of the values that leaves keep is what the trees predict."""

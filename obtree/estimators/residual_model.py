@@ -21,7 +21,8 @@ no trees left rows out, the distribution is normal, with the variance of y among
 import numpy as np
 from scipy.special import ndtri
 
-from obtree.forest.shared_leaves import measure_leaves
+from obtree.estimators.training_rows import list_columns
+from obtree.forest.shared_leaves import keep_averages, mask_drawn, measure_leaves
 
 #: Fewest rows left out that say how Z is distributed.
 MIN_JUDGED = 20
@@ -67,7 +68,6 @@ class ResidualModel:
     def __init__(self, rows, trees, draws, n_threads=1):
         self._offset = draws.offset
         self._shrink = rows.shrink
-        value = np.concatenate([tree.value[:, :, 0] for tree in trees])
         weight = np.where(np.isnan(rows.misses[:, 0]), 0.0, draws.weight)
         self.is_judged = np.count_nonzero(weight) >= MIN_JUDGED
         if not self.is_judged:
@@ -76,10 +76,10 @@ class ResidualModel:
         self._unit = _measure_unit(rows.misses, weight)
         squares = (np.nan_to_num(rows.misses) / self._unit) ** 2
         self._whole = (weight[:, None] * squares).sum(axis=0) / weight.sum()
-        noise = _average_nodes(rows.leaves, draws, squares, weight, self._whole)
-        self._kept = np.stack([value, noise], axis=2)
+        leaves = self._keep_noise(rows, trees, draws, squares, weight)
         judged = np.flatnonzero(weight)
-        leaves = np.where(draws.is_out[judged], rows.leaves[judged], np.int32(-1))
+        if len(judged) < len(weight):
+            leaves = leaves[judged]
         terms = self._list_terms(measure_leaves(leaves, self._offset, self._kept, n_threads))
         weight, squares = weight[judged], squares[judged]
         self._parts = _fit_parts(terms, squares, weight, self._whole)
@@ -87,6 +87,22 @@ class ResidualModel:
         # Where nothing is ever missed, nothing is divided by nothing.
         scale = np.where(scale > 0.0, scale, 1.0)
         self._set_shape(rows.misses[judged] / self._unit / scale, weight)
+
+    def _keep_noise(self, rows, trees, draws, squares, weight):
+        """Keep the values of all nodes, and the mean squared miss of the rows there.
+
+        Returns the leaves of the rows in the trees that left them out, -1 in others.
+        """
+        self._kept = np.empty((self._offset[-1], squares.shape[1], 2))
+        left_out = np.empty_like(rows.leaves)
+        columns = list_columns(rows.leaves)
+        for t, (tree, counts, leaf) in enumerate(
+            zip(trees, draws.list_counts(), columns, strict=True)
+        ):
+            part = self._kept[self._offset[t] : self._offset[t + 1]]
+            keep_averages(leaf, counts, weight, squares, self._whole, tree.value[:, :, 0], part)
+            mask_drawn(leaf, counts, left_out[:, t])
+        return left_out
 
     def _fit_neighbours(self, rows, draws):
         """Take the variance among neighbours for the scale, and the normal distribution for Z."""
@@ -98,9 +114,13 @@ class ResidualModel:
         y = y - np.average(y, axis=0, weights=weight)
         self._whole = np.average(y**2, axis=0, weights=weight)
         nobody = np.zeros(n_outputs)
-        mean = _average_nodes(rows.leaves, draws, y, weight, nobody)
-        noise = _average_nodes(rows.leaves, draws, y**2, weight, nobody)
-        self._kept = np.stack([mean, noise], axis=2)
+        self._kept = np.empty((self._offset[-1], n_outputs, 2))
+        columns = list_columns(rows.leaves)
+        for t, (counts, leaf) in enumerate(zip(draws.list_counts(), columns, strict=True)):
+            part = self._kept[self._offset[t] : self._offset[t + 1]]
+            keep_averages(leaf, counts, weight, y, nobody, None, part)
+            part[:, :, 0] = part[:, :, 1]
+            keep_averages(leaf, counts, weight, y**2, nobody, None, part)
         level = np.linspace(0.0, 1.0, N_LEVELS)
         end = 0.5 / (N_LEVELS - 1)
         table = ndtri(np.clip(level, end, 1.0 - end))
@@ -250,20 +270,3 @@ def _measure_unit(values, weight):
     squares = np.average((np.nan_to_num(values) / largest) ** 2, axis=0, weights=known)
     unit = largest * np.sqrt(squares)
     return np.where(unit > 0.0, unit, 1.0)
-
-
-def _average_nodes(leaves, draws, values, weight, otherwise):
-    """Return the mean of values over the rows of every node, (n_nodes of all trees, n_outputs).
-
-    Rows count as often as the tree has drawn them; where there are none, the mean is `otherwise`.
-    """
-    means = np.repeat(otherwise[None], draws.offset[-1], axis=0)
-    for t, counts in enumerate(draws.list_counts()):
-        rows = np.flatnonzero(counts * weight)
-        leaf, own = leaves[rows, t], (counts * weight)[rows]
-        first, end = draws.offset[t], draws.offset[t + 1]
-        total = np.bincount(leaf, own, minlength=end - first)
-        for k in range(values.shape[1]):
-            sums = np.bincount(leaf, own * values[rows, k], minlength=end - first)
-            np.divide(sums, total, out=means[first:end, k], where=total > 0.0)
-    return means

@@ -50,7 +50,7 @@ class TrainingRows:
         return restore_rows, describe_rows(self)
 
 
-def remember_rows(plan, trees, seeds, bags, n_threads, gain=1.0):
+def remember_rows(plan, trees, predictor, seeds, bags, n_threads, gain=1.0):
     """Find out what there is to remember of the rows of a fit.
 
     Parameters
@@ -59,6 +59,8 @@ def remember_rows(plan, trees, seeds, bags, n_threads, gain=1.0):
         Of the fit.
     trees : list of Tree
         Of the whole forest.
+    predictor : Predictor
+        Of these trees.
     seeds : sequence of int
         Of the trees.
     bags : Bags
@@ -74,11 +76,11 @@ def remember_rows(plan, trees, seeds, bags, n_threads, gain=1.0):
     """
     X = to_predict_layout(plan.X)
     y = np.ascontiguousarray(plan.target.y)
-    leaves = find_leaves(Predictor(trees), X, n_threads)
+    leaves = find_leaves(predictor, X, n_threads)
     weight = bags.spread_weight()
     unit = plan.take_rows().measure_spread()
     residuals = Residuals(y / unit)
-    for t, (tree, seed, leaf) in enumerate(zip(trees, seeds, _list_columns(leaves), strict=True)):
+    for t, (tree, seed, leaf) in enumerate(zip(trees, seeds, list_columns(leaves), strict=True)):
         out = np.flatnonzero(bags.count(t, seed) == 0)
         if not len(out):
             continue
@@ -93,8 +95,17 @@ def remember_rows(plan, trees, seeds, bags, n_threads, gain=1.0):
     return TrainingRows(y, leaves, misses, shrink, bags)
 
 
-def _list_columns(leaves):
-    """Yield the columns of a matrix, of which several are copied at a time: a line of the cache."""
+def list_columns(leaves):
+    """Yield the columns of a matrix, of which several are copied at a time: a line of the cache.
+
+    Parameters
+    ----------
+    leaves : int32 ndarray of shape (n_rows, n_trees)
+
+    Yields
+    ------
+    leaf : int32 ndarray of shape (n_rows,)
+    """
     for first in range(0, leaves.shape[1], 16):
         yield from leaves[:, first : first + 16].T.copy()
 

@@ -21,9 +21,7 @@ from obtree.core.types cimport idx_t
 
 cdef enum:
     BLOCK_ROWS = 16
-    MOMENT_ROWS = 256
     ENTRY_WORK = 30                   # nanoseconds for a training row in a leaf
-    MOMENT_WORK = 5                   # and for a leaf
 
 # How to read a quantile between two values.
 cdef enum:
@@ -315,77 +313,4 @@ def read_quantiles(const int32_t[:, ::1] leaves, rows, const double[:, ::1] y,
     return out
 
 
-cdef struct Moments:
-    idx_t n_rows, n_trees, n_outputs
-    const int32_t* leaves             # (n_rows, n_trees) -1 where the tree has no say
-    const int64_t* offset             # (n_trees)
-    const double* kept                # (n_nodes, n_outputs, 2)
-    double* out                       # (n_rows, n_outputs, 3)
-
-
-cdef void measure_block(void* context, idx_t item, idx_t member, void* team) noexcept nogil:
-    """Moments of the rows of one block."""
-    cdef const Moments* task = <const Moments*>context
-    cdef const double* kept
-    cdef const int32_t* leaf
-    cdef double* out
-    cdef double first, second, squares
-    cdef idx_t i, t, k, n
-    cdef idx_t width = 2 * task.n_outputs
-    for i in range(item * MOMENT_ROWS, min((item + 1) * MOMENT_ROWS, task.n_rows)):
-        leaf = task.leaves + i * task.n_trees
-        for k in range(task.n_outputs):
-            kept = task.kept + 2 * k
-            out = task.out + 3 * (i * task.n_outputs + k)
-            first = second = squares = 0.0
-            n = 0
-            for t in range(task.n_trees):
-                if leaf[t] >= 0:
-                    first += kept[(task.offset[t] + leaf[t]) * width]
-                    second += kept[(task.offset[t] + leaf[t]) * width + 1]
-                    n += 1
-            n = max(n, 1)
-            first /= n
-            for t in range(task.n_trees):
-                if leaf[t] >= 0:
-                    squares += (kept[(task.offset[t] + leaf[t]) * width] - first) ** 2
-            out[0], out[1], out[2] = first, squares / max(n - 1, 1), second / n
-
-
-def measure_leaves(const int32_t[:, ::1] leaves, const int64_t[::1] offset,
-                   const double[:, :, ::1] kept, idx_t n_threads=1):
-    """Measure what the leaves of each row have in common.
-
-    Parameters
-    ----------
-    leaves : int32 ndarray of shape (n_rows, n_trees)
-        Leaf of each row; -1 where the tree has no say.
-    offset : int64 ndarray of shape (n_trees,)
-        Number of the first node of each tree.
-    kept : float64 ndarray of shape (n_nodes of all trees, n_outputs, 2)
-        Two numbers of each node.
-    n_threads : int, default=1
-        Number of threads.
-
-    Returns
-    -------
-    moments : float64 ndarray of shape (n_rows, n_outputs, 3)
-        Mean and variance of the first number over trees, and mean of the second.
-    """
-    cdef Moments task
-    cdef double[:, :, ::1] found
-    cdef idx_t n_blocks
-    task.n_rows, task.n_trees, task.n_outputs = leaves.shape[0], leaves.shape[1], kept.shape[1]
-    out = np.empty((task.n_rows, task.n_outputs, 3))
-    if task.n_rows == 0:
-        return out
-    found = out
-    task.leaves, task.offset, task.kept = &leaves[0, 0], &offset[0], &kept[0, 0, 0]
-    task.out = &found[0, 0, 0]
-    n_threads = choose_threads(
-        MOMENT_WORK * task.n_rows * task.n_trees * task.n_outputs, n_threads
-    )
-    n_blocks = (task.n_rows + MOMENT_ROWS - 1) // MOMENT_ROWS
-    with nogil:
-        run_items(measure_block, &task, n_blocks, n_threads, NULL)
-    return out
+include "leaf_moments.pxi"

@@ -219,6 +219,7 @@ cdef class PackedForest:
         terms = <PlaneTerms*>&starts[0]
         for t in range(len(trees)):
             terms[t].term = <const Term*>&table[0] + n_table
+            terms[t].n_terms = len(parts[t][0])
             terms[t].long_weight = &long_weight[0] + n_long
             terms[t].long_feature = &long_feature[0] + n_long
             n_table += len(parts[t][0])

@@ -65,8 +65,8 @@ cdef inline void walk_planes(const PackedView* view, idx_t t, const X_t* x, idx_
     """found[r] = slot of the leaf row r reaches in a tree of a forest with oblique nodes."""
     cdef const double* lower = NULL
     if not view.general:
-        kernels().traverse_planes(view.plane_nodes + view.start[t], view.terms + t, x, n,
-                                  view.n_features, found)
+        kernels().traverse_planes(view.plane_nodes + view.start[t], view.terms + t,
+                                  view.start[t + 1] - view.start[t], x, n, view.n_features, found)
         return
     if view.lower != NULL:
         lower = view.lower + view.start[t]

@@ -71,6 +71,21 @@ def test_oblique_trees_route_as_documented(
     np.testing.assert_array_equal(Predictor(trees).apply(X), expected)
 
 
+@pytest.mark.parametrize("n_rows", [8, 511, 512, 1100])
+def test_rows_of_many_kinds_of_nodes(make_rows, make_tree, route, n_rows):
+    """Nodes of one term, of several and of many, so that rows wait in all lists at once."""
+    rng = np.random.default_rng(n_rows)
+    X = make_rows(rng, n_rows, 9, missing=0.1, scale=1.0)
+    trees = [
+        make_tree(rng, X, 60, max_terms=max_terms, unit_weights=False) for max_terms in (2, 20, 40)
+    ]
+    predictor = Predictor(trees)
+    assert predictor.layout == "oblique"
+    expected = np.stack([route(tree, X) for tree in trees], axis=1)
+    np.testing.assert_array_equal(predictor.apply(X), expected)
+    np.testing.assert_array_equal(predictor.apply(X[::-1]), expected[::-1])
+
+
 def test_axis_and_oblique_trees_mix(make_rows, make_tree, route):
     rng = np.random.default_rng(0)
     X = make_rows(rng, 50, 5, missing=0.1)

@@ -42,6 +42,7 @@ typedef struct {
 
 typedef struct {
     const obtree_term *term;
+    ptrdiff_t n_terms; /* that follow there */
     const double *long_weight;
     const int32_t *long_feature;
 } obtree_plane_terms;
@@ -274,8 +275,8 @@ typedef struct {
     /* The same for trees with oblique nodes, in blocks of OBTREE_FLOAT_ROWS: linear ones, and
      * those with products or intervals (`lower` by slot, or NULL). */
     void (*traverse_planes)(const obtree_plane_node *nodes, const obtree_plane_terms *terms,
-                            const float *x, ptrdiff_t n_rows, ptrdiff_t n_features,
-                            uint32_t *found);
+                            ptrdiff_t n_slots, const float *x, ptrdiff_t n_rows,
+                            ptrdiff_t n_features, uint32_t *found);
     void (*traverse_forms)(const obtree_plane_node *nodes, const obtree_plane_terms *terms,
                            const double *lower, const float *x, ptrdiff_t n_rows,
                            ptrdiff_t n_features, uint32_t *found);

@@ -1,19 +1,23 @@
 /* Walking trees with oblique nodes: which leaf each row of a block reaches.
  *
  * Nodes differ in their number of terms, and a loop over them would be mispredicted at
- * almost every node. So eight rows walk in lock step, term by term: all take part until the
- * longest sum is done, and what a row adds beyond its own terms is masked away. A row that
- * has arrived makes room for the next one, every few steps.
+ * almost every node; a row that does as many steps as the longest of its neighbours wastes most
+ * of them. So rows wait in lists, one for each number of terms of the node that they have come to,
+ * and the longest list takes a step: all loops in it have the same length, and nothing that
+ * one row does waits for another. Nodes are fetched before they are walked. Together that is 1.5 times
+ * as fast as eight rows in lock step, masked, for the forests of a race on kin8nm and California
+ * housing, and 1.1 to 1.2 times on abalone and cpuact.
  *
- * Sums have the order of data/hyperplane.pxd, on every instruction set. Adding a masked
- * zero changes at most the sign of a zero, which no comparison sees.
+ * Sums have the order of data/hyperplane.pxd, on every instruction set.
  */
 #ifndef OBTREE_PLANES_H
 #define OBTREE_PLANES_H
 
-#define OBTREE_ROWS 8
 #define OBTREE_LONG 16 /* terms of a sum that is folded */
-#define OBTREE_TOGETHER 4 /* further terms that rows add in lock step */
+#define OBTREE_KINDS (OBTREE_LONG + 1) /* so many terms less one; folded; and leaves */
+#define OBTREE_WAITING 512 /* rows at a time: the lists are on the stack */
+#define OBTREE_ROW_BYTES 2560 /* of a tree that a row may ask for: 40 lines of the cache */
+#define OBTREE_STRAGGLERS 8 /* rows that are walked one by one at the end */
 
 /* Sum of n >= 16 terms: x[feature[k]], or consecutive from x when feature is NULL. */
 static double sum_long(const double *weight, const int32_t *feature, ptrdiff_t n, const float *x)
@@ -72,8 +76,26 @@ static inline uint32_t step_plane(const obtree_plane_node *node, double sum)
     return (node->child >> 1) + (right & ~sent_left);
 }
 
-static double finish_sum(const obtree_plane_node *node, const obtree_plane_terms *terms,
-                         const float *x, double sum)
+/* Which list the rows at a node wait in. */
+static inline uint32_t find_kind(const obtree_plane_node *node)
+{
+    const uint32_t n = (uint32_t)node->n_more;
+    const uint32_t kind = n < OBTREE_LONG - 1 ? n : OBTREE_LONG - 1;
+    return node->threshold == node->threshold ? kind : OBTREE_KINDS - 1;
+}
+
+static inline double sum_short(const obtree_plane_node *node, const obtree_term *term, ptrdiff_t n,
+                               const float *x)
+{
+    double sum = node->weight * (double)x[node->feature];
+    for (ptrdiff_t k = 0; k < n; ++k) {
+        sum += term[k].weight * (double)x[term[k].feature];
+    }
+    return sum;
+}
+
+static double sum_plane(const obtree_plane_node *node, const obtree_plane_terms *terms,
+                        const float *x)
 {
     const ptrdiff_t n = node->n_more;
     if (n < 0) {
@@ -83,92 +105,93 @@ static double finish_sum(const obtree_plane_node *node, const obtree_plane_terms
         return sum_long(terms->long_weight + node->first, terms->long_feature + node->first,
                         n + 1, x);
     }
-    for (ptrdiff_t k = OBTREE_TOGETHER; k < n; ++k) {
-        const obtree_term *term = terms->term + node->first + k;
-        sum += term->weight * (double)x[term->feature];
-    }
-    return sum;
+    return sum_short(node, terms->term + node->first, n, x);
 }
 
-/* One step of every row under way. */
-static inline void step_planes(const obtree_plane_node *nodes, const obtree_plane_terms *terms,
-                               const float *const *x, uint32_t *at)
+/* The leaf of one row. */
+static uint32_t follow_row(const obtree_plane_node *nodes, const obtree_plane_terms *terms,
+                           const float *x, uint32_t at)
 {
-    double sum[OBTREE_ROWS];
-    int32_t n_short[OBTREE_ROWS];
-    int32_t most = 0, odd = 0;
-    for (int l = 0; l < OBTREE_ROWS; ++l) {
-        const obtree_plane_node *node = nodes + at[l];
-        const int32_t n = node->n_more;
-        sum[l] = node->weight * (double)x[l][node->feature];
-        n_short[l] = n < OBTREE_LONG - 1 ? n : 0;
-        most = n_short[l] > most ? n_short[l] : most;
-        odd |= n < 0 || n > OBTREE_TOGETHER;
+    while (nodes[at].threshold == nodes[at].threshold) {
+        at = step_plane(nodes + at, sum_plane(nodes + at, terms, x));
     }
-    if (most > OBTREE_TOGETHER) {
-        most = OBTREE_TOGETHER;
+    return at;
+}
+
+/* One step of the n rows of a list. What comes back to the same list is written where it has been
+ * read already:  [0, n_waiting[kind]) next time | read already | [k, n) to come  */
+#define OBTREE_STEP_LIST(SUM)                                                    \
+    for (ptrdiff_t k = 0; k < n; ++k) {                                          \
+        const uint32_t row = rows[kind][k];                                      \
+        const obtree_plane_node *node = nodes + places[kind][k];                 \
+        const float *own = x + row * n_features;                                 \
+        const uint32_t next = step_plane(node, SUM);                             \
+        const uint32_t to = find_kind(nodes + next);                             \
+        const ptrdiff_t last = n_waiting[to]++;                                  \
+        rows[to][last] = (uint16_t)row;                                          \
+        places[to][last] = next;                                                 \
     }
-    for (int32_t k = 0; k < most; ++k) {
-        /* Unrolled, or it becomes vector gathers, which take longer. */
-        OBTREE_UNROLL8
-        for (int l = 0; l < OBTREE_ROWS; ++l) {
-            const uint64_t mask = 0u - (uint64_t)(k < n_short[l]);
-            const obtree_term *term = terms->term + ((nodes[at[l]].first + (uint64_t)k) & mask);
-            const double product = term->weight * (double)x[l][term->feature];
-            uint64_t bits;
-            double added;
-            memcpy(&bits, &product, sizeof bits);
-            bits &= mask;
-            memcpy(&added, &bits, sizeof added);
-            sum[l] += added;
+
+/* At most OBTREE_WAITING rows through one tree. */
+static void walk_planes(const obtree_plane_node *nodes, const obtree_plane_terms *terms,
+                        const float *x, ptrdiff_t n_rows, ptrdiff_t n_features, uint32_t *found)
+{
+    uint32_t places[OBTREE_KINDS][OBTREE_WAITING];
+    uint16_t rows[OBTREE_KINDS][OBTREE_WAITING];
+    ptrdiff_t n_waiting[OBTREE_KINDS] = {0};
+    const int leaf = OBTREE_KINDS - 1;
+    int kind = (int)find_kind(nodes + 1);
+    ptrdiff_t n = n_rows;
+    for (ptrdiff_t row = 0; row < n_rows; ++row) {
+        places[kind][row] = 1;
+        rows[kind][row] = (uint16_t)row;
+    }
+    n_waiting[kind] = n_rows;
+    while (n_rows - n_waiting[leaf] > OBTREE_STRAGGLERS) {
+        kind = 0;
+        for (int other = 1; other < leaf; ++other) {
+            kind = n_waiting[other] > n_waiting[kind] ? other : kind;
+        }
+        n = n_waiting[kind];
+        n_waiting[kind] = 0;
+        if (kind == 0) {
+            OBTREE_STEP_LIST(node->weight * (double)own[node->feature])
+        } else if (kind < OBTREE_LONG - 1) {
+            OBTREE_STEP_LIST(sum_short(node, terms->term + node->first, kind, own))
+        } else {
+            OBTREE_STEP_LIST(sum_plane(node, terms, own))
         }
     }
-    if (odd) {
-        for (int l = 0; l < OBTREE_ROWS; ++l) {
-            sum[l] = finish_sum(nodes + at[l], terms, x[l], sum[l]);
+    for (kind = 0; kind < OBTREE_KINDS; ++kind) {
+        for (ptrdiff_t k = 0; k < n_waiting[kind]; ++k) {
+            const uint32_t row = rows[kind][k];
+            found[row] = follow_row(nodes, terms, x + row * n_features, places[kind][k]);
         }
     }
-    for (int l = 0; l < OBTREE_ROWS; ++l) {
-        at[l] = step_plane(nodes + at[l], sum[l]);
+}
+
+/* Fetch what a walk of many rows touches most of anyway, in the order in which it lies there:
+ * node by node, each line of the cache would be waited for. */
+static void fetch_ahead(const void *from, ptrdiff_t n_bytes)
+{
+    for (ptrdiff_t k = 0; k < n_bytes; k += 64) {
+        OBTREE_PREFETCH((const char *)from + k);
     }
 }
 
 static void traverse_planes(const obtree_plane_node *nodes, const obtree_plane_terms *terms,
-                            const float *x, ptrdiff_t n_rows, ptrdiff_t n_features,
-                            uint32_t *found)
+                            ptrdiff_t n_slots, const float *x, ptrdiff_t n_rows,
+                            ptrdiff_t n_features, uint32_t *found)
 {
-    const float *row[OBTREE_ROWS];
-    uint32_t at[OBTREE_ROWS];
-    ptrdiff_t number[OBTREE_ROWS];
-    ptrdiff_t next = 0, n_active = 0;
-    for (int l = 0; l < OBTREE_ROWS; ++l) {
-        /* With fewer rows than lanes the last ones walk the first row for nothing. */
-        number[l] = next < n_rows ? next : -1;
-        row[l] = x + (number[l] < 0 ? 0 : number[l]) * n_features;
-        at[l] = 1;
-        n_active += number[l] >= 0;
-        next += number[l] >= 0;
+    const ptrdiff_t n_node_bytes = n_slots * (ptrdiff_t)sizeof *nodes;
+    const ptrdiff_t n_term_bytes = terms->n_terms * (ptrdiff_t)sizeof *terms->term;
+    if (n_node_bytes + n_term_bytes < n_rows * OBTREE_ROW_BYTES) {
+        fetch_ahead(nodes, n_node_bytes);
+        fetch_ahead(terms->term, n_term_bytes);
     }
-    while (n_active > 0) {
-        for (int step = 0; step < OBTREE_STEPS; ++step) {
-            step_planes(nodes, terms, row, at);
-        }
-        for (int l = 0; l < OBTREE_ROWS; ++l) {
-            const double threshold = nodes[at[l]].threshold;
-            if (threshold == threshold || number[l] < 0) {
-                continue;
-            }
-            found[number[l]] = at[l];
-            number[l] = -1;
-            if (next < n_rows) {
-                number[l] = next;
-                row[l] = x + next * n_features;
-                at[l] = 1;
-                ++next;
-            } else {
-                --n_active;
-            }
-        }
+    for (ptrdiff_t row = 0; row < n_rows; row += OBTREE_WAITING) {
+        const ptrdiff_t n = n_rows - row < OBTREE_WAITING ? n_rows - row : OBTREE_WAITING;
+        walk_planes(nodes, terms, x + row * n_features, n, n_features, found + row);
     }
 }
 
