@@ -376,3 +376,6 @@ def number_branches(const int64_t[::1] left, const int64_t[::1] right):
             first[left[node]] = first[node] + 1
             first[right[node]] = first[node] + 1 + size[left[node]]
     return np.asarray(first), np.asarray(first) + np.asarray(size)
+
+
+include "marginals.pxi"
