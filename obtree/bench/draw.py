@@ -1,4 +1,4 @@
-"""Pictures, by matplotlib, which is imported only here and only when something is drawn."""
+"""Pictures of figures, by matplotlib, which is imported only when something is drawn."""
 
 import numpy as np
 

@@ -34,24 +34,60 @@ def predict_out_of_bag(trees, seeds, samples, plan, combine, n_threads):
         Rows that no tree can judge are NaN.
     """
     X = to_predict_layout(plan.X)
-    n_samples = X.shape[0]
-    total = None
-    n_judges = np.zeros(n_samples, dtype=np.int64)
-    out = np.ones(n_samples, dtype=bool)
+    votes = Votes(X.shape[0], trees[0].n_classes, combine)
+    out = np.ones(X.shape[0], dtype=bool)
     rows = slice(None) if plan.rows is None else plan.rows
     for tree, seed, sample in zip(trees, seeds, samples, strict=True):
         out[rows] = sample.count(seed, plan.n_rows) == 0
-        values = _score_votes(Predictor([tree]).predict(X, n_threads=n_threads), combine)
-        if total is None:
-            total = np.zeros_like(values)
+        votes.add(Predictor([tree]).predict(X, n_threads=n_threads), out)
+    return votes.combine()
+
+
+class Votes:
+    """What trees say about rows, each of them about some.
+
+    Parameters
+    ----------
+    n_rows : int
+    n_classes : int64 ndarray of shape (n_outputs,)
+    combine : {"average", "product", "vote"}
+        How trees are combined.
+    """
+
+    def __init__(self, n_rows, n_classes, combine):
+        self._n_classes = n_classes
+        self._combine = combine
+        self._total = np.zeros((n_rows, len(n_classes), int(n_classes.max())))
+        self._n_judges = np.zeros(n_rows, dtype=np.int64)
+
+    def add(self, values, out):
+        """Let a tree say something.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n_rows, n_outputs, n_classes or 1)
+            Predictions of the tree.
+        out : bool ndarray of shape (n_rows,)
+            About which rows it may.
+        """
         # A sum in tree order: the same for any number of threads.
-        total[out] += values[out]
-        n_judges += out
-    total[n_judges == 0] = np.nan
-    if combine == "product":
-        normalise_logarithms(total, trees[0].n_classes)
-        return total
-    return total / np.maximum(n_judges, 1)[:, None, None]
+        self._total[out] += _score_votes(values[out], self._combine)
+        self._n_judges += out
+
+    def combine(self):
+        """Combine what the trees have said so far.
+
+        Returns
+        -------
+        values : ndarray of shape (n_rows, n_outputs, n_classes or 1)
+            Rows about which none has said anything are NaN.
+        """
+        values = self._total.copy()
+        values[self._n_judges == 0] = np.nan
+        if self._combine == "product":
+            normalise_logarithms(values, self._n_classes)
+            return values
+        return values / np.maximum(self._n_judges, 1)[:, None, None]
 
 
 def to_predict_layout(X):

@@ -69,7 +69,9 @@ class ProximityMixin:
         divisor = np.full(len(leaves), float(len(node_counts)))
         bits = weights = None
         if kind != "leaf":
-            counts = self._count_draws_of_rows(kind, others)
+            counts = self._count_draws_of_rows(
+                f"kind={show(kind)}", others, "; expected kind='leaf'"
+            )
             is_out = np.ones_like(leaves, bool) if Y is not None else counts == 0
             if not is_out.any():
                 raise ValueError(
@@ -98,19 +100,22 @@ class ProximityMixin:
         predictor = self._predictor.get(self._list_trees())
         return find_leaves(predictor, X, self._count_threads())
 
-    def _count_draws_of_rows(self, kind, leaves):
-        """Return how often each tree drew each training row, (n_samples, n_trees)."""
+    def _count_draws_of_rows(self, what, leaves, advice=""):
+        """Return how often each tree drew each training row, (n_samples, n_trees).
+
+        Messages begin with what the user asked for.
+        """
         bags = getattr(self, "_bags", None)
         if bags is None:
             raise ValueError(
-                f"kind={show(kind)} is not available for this {type(self).__name__}: it needs the "
+                f"{what} is not available for this {type(self).__name__}: it needs the "
                 "rows that each tree was grown on, which forests know whose trees are grown and "
                 "not optimised on all rows, until update_leaves, and which model files do not "
-                "keep; expected kind='leaf'"
+                f"keep{advice}"
             )
         if len(leaves) != bags.n_samples:
             raise ValueError(
-                f"kind={show(kind)} needs the {bags.n_samples} rows that the forest was fitted "
+                f"{what} needs the {bags.n_samples} rows that the forest was fitted "
                 f"to, got {len(leaves)}"
             )
         seeds = [tree.random_state for tree in self.estimators_]
@@ -123,7 +128,7 @@ class ProximityMixin:
             is_leaf = tree.children_left < 0
             if (found[is_leaf] != tree.n_node_samples[is_leaf]).any():
                 raise ValueError(
-                    f"kind={show(kind)} needs the rows that the forest was fitted to, in the same "
+                    f"{what} needs the rows that the forest was fitted to, in the same "
                     "order; the leaves of these have other sizes"
                 )
         return counts

@@ -8,11 +8,9 @@ import re
 from html import escape
 from pathlib import Path
 
-from obtree.core.params import FLAG, Integer, check_params, refuse_param
-from obtree.tree.cards import CardMaker
+from obtree.core.params import FLAG, check_param, refuse_param
+from obtree.tree.cards import make_cards
 from obtree.tree.colours import DARK, LIGHT
-from obtree.tree.describe import TreeDescription
-from obtree.tree.members import find_tree
 
 #: Pixels of bars beside text, of those across a box, and of their heights.
 NARROW, WIDE = 60, 120
@@ -22,20 +20,6 @@ TOOLTIP_TERMS = 30
 
 #: Other names end the attribute that they stand in, in what Graphviz writes.
 _FONT = re.compile(r"[\w ,.-]+")
-
-_RULES = {
-    "max_depth": (None, Integer(0)),
-    "filled": (FLAG,),
-    "impurity": (FLAG,),
-    "node_ids": (FLAG,),
-    "proportion": (FLAG,),
-    "rotate": (FLAG,),
-    "rounded": (FLAG,),
-    "leaves_parallel": (FLAG,),
-    "precision": (Integer(0),),
-    "max_terms": (Integer(0),),
-    "max_name": (None, Integer(3)),
-}
 
 
 def export_graphviz(
@@ -120,28 +104,23 @@ def export_graphviz(
 
     ``dot -Tsvg tree.dot -o tree.svg`` draws what ``export_graphviz(tree, "tree.dot")`` writes.
     """
-    check_params(
-        _RULES,
-        max_depth=max_depth,
-        filled=filled,
-        impurity=impurity,
-        node_ids=node_ids,
-        proportion=proportion,
-        rotate=rotate,
-        rounded=rounded,
-        leaves_parallel=leaves_parallel,
-        precision=precision,
-        max_terms=max_terms,
-        max_name=max_name,
-    )
+    for name, value in (
+        ("leaves_parallel", leaves_parallel),
+        ("rotate", rotate),
+        ("rounded", rounded),
+    ):
+        check_param(name, value, FLAG)
     is_text = isinstance(fontname, str)
     if not is_text or not _FONT.fullmatch(fontname):
         expected = "a name of letters, digits, blanks and . , -"
         refuse_param("fontname", fontname, expected=expected, wrong_type=not is_text)
-    tree, feature_names, class_names = find_tree(model, member, feature_names, class_names)
-    described = TreeDescription(tree, feature_names, class_names, precision)
-    maker = CardMaker(
-        described,
+    described, cards, _ = make_cards(
+        model,
+        member=member,
+        max_depth=max_depth,
+        feature_names=feature_names,
+        class_names=class_names,
+        precision=precision,
         filled=filled,
         impurity=impurity,
         node_ids=node_ids,
@@ -158,8 +137,8 @@ def export_graphviz(
         f'edge [color="{DARK}", fontname={font}, fontsize=10];',
     ]
     ends = []
-    for place in described.list_places(max_depth):
-        card = maker.make(place)
+    for card in cards:
+        place = card.place
         tooltip = _quote(_write_tooltip(described, place))
         label = _write_label(card.lines)
         lines.append(f'{place.node} [label=<{label}>, fillcolor="{card.fill}", tooltip={tooltip}];')

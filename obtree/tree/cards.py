@@ -12,7 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from obtree.core.params import FLAG, Integer, check_param, check_params
 from obtree.tree.colours import DARK, TOP, WHITE, fade, list_colours
+from obtree.tree.describe import TreeDescription
+from obtree.tree.members import find_tree
 from obtree.tree.parts import Spread
 
 #: Outputs that are shown; more are counted.
@@ -23,6 +26,15 @@ MAX_LEGEND = 20
 TEXT_WIDTH = 44
 #: How strong the colour of a pure leaf is; text must remain readable.
 STRONGEST = 0.62
+
+_RULES = {
+    "filled": (FLAG,),
+    "impurity": (FLAG,),
+    "node_ids": (FLAG,),
+    "proportion": (FLAG,),
+    "max_terms": (Integer(0),),
+    "max_name": (None, Integer(3)),
+}
 
 
 @dataclass(frozen=True)
@@ -72,6 +84,38 @@ class Card:
     is_leaf: bool
     lines: tuple
     fill: str
+
+
+def make_cards(model, *, member, max_depth, feature_names, class_names, precision, **style):
+    """Check what the user asked for, and make the boxes of a tree.
+
+    Parameters
+    ----------
+    model, member, feature_names, class_names
+        As `find_tree` takes them.
+    max_depth : int or None
+        Deeper tests are not shown.
+    precision : int
+        Digits after the point.
+    **style
+        Parameters of `CardMaker`.
+
+    Returns
+    -------
+    described : TreeDescription
+    cards : list of Card
+        In the order of `TreeDescription.list_places`.
+    legend : list of (str, str)
+        Names and colours of classes.
+    """
+    check_params(_RULES, **style)
+    check_param("precision", precision, Integer(0))
+    check_param("max_depth", max_depth, None, Integer(0))
+    tree, feature_names, class_names = find_tree(model, member, feature_names, class_names)
+    described = TreeDescription(tree, feature_names, class_names, precision)
+    maker = CardMaker(described, **style)
+    cards = [maker.make(place) for place in described.list_places(max_depth)]
+    return described, cards, maker.list_legend()
 
 
 class CardMaker:
@@ -153,7 +197,7 @@ class CardMaker:
             lines += self._list_values(node)
         if is_leaf:
             lines += self._list_model(node)
-        return Card(place, is_leaf, tuple(lines), self._choose_fill(node))
+        return Card(place, is_leaf, tuple(lines), self.choose_fill(node))
 
     def _shorten(self, name):
         """A name that is not longer than it may be."""
@@ -276,8 +320,17 @@ class CardMaker:
             self._spans = low, np.where(high > low, high - low, 1.0)
         return self._spans
 
-    def _choose_fill(self, node):
-        """Colour of a box."""
+    def choose_fill(self, node):
+        """Colour of the box of a node.
+
+        Parameters
+        ----------
+        node : int
+
+        Returns
+        -------
+        str
+        """
         described = self._described
         outputs = described.list_outputs(node)
         if not self._filled or described.predicts_nothing or len(outputs) > 1:

@@ -11,6 +11,7 @@ API = Path(__file__).resolve().parents[2] / "doc" / "api" / "index.rst"
 MODULES = [
     "obtree",
     "obtree.export",
+    "obtree.plot",
     "obtree.splitter",
     "obtree.tree",
     "obtree.testing",
