@@ -12,8 +12,8 @@ class BaseDisjunctive(ClassificationTask):
     """What a disjunctive normal tree and a forest of them have in common.
 
     A row takes every path of a soft tree at once, so what asks for one leaf or one path
-    (``apply``, ``proximity``, ``decision_path``, ``get_depth``, ``get_n_leaves``) and what is
-    counted on hard splits (``feature_importances_``) does not exist.
+    (``apply``, ``proximity``, ``decision_path``, ``explain_row``, ``get_depth``, ``get_n_leaves``)
+    and what is counted on hard splits (``feature_importances_``) does not exist.
     """
 
     _optimiser_class = DisjunctiveOptimiser
@@ -23,12 +23,14 @@ class BaseDisjunctive(ClassificationTask):
     def _refuse(self):
         raise AttributeError(
             f"a row has no single leaf or path in a soft tree; {type(self).__name__} has neither "
-            "apply, proximity, decision_path, get_depth, get_n_leaves nor feature_importances_"
+            "apply, proximity, decision_path, explain_row, get_depth, get_n_leaves nor "
+            "feature_importances_"
         )
 
     apply = property(_refuse)
     proximity = property(_refuse)
     decision_path = property(_refuse)
+    explain_row = property(_refuse)
     get_depth = property(_refuse)
     get_n_leaves = property(_refuse)
     feature_importances_ = property(_refuse)

@@ -3,11 +3,13 @@
 import numbers
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
 from obtree.builder.prune import pruning_path
+from obtree.core.params import Integer, check_param
 from obtree.estimators.base import (
     BaseModel,
     BaseOblique,
@@ -22,6 +24,8 @@ from obtree.estimators.settings import AUTO, is_race, list_settings
 from obtree.estimators.task import ClassificationTask, RegressionTask
 from obtree.estimators.updating import UpdateTreeMixin
 from obtree.splitter.registry import resolve_splitter
+from obtree.tree.members import find_tree
+from obtree.tree.words import explain_path
 
 
 class BaseTreeModel(BaseModel):
@@ -77,6 +81,48 @@ class BaseTreeModel(BaseModel):
         indicator, _ = self._call_predictor("decision_path", X)
         return indicator
 
+    def explain_row(self, x, feature_names=None, class_names=None, decimals=2, max_terms=5):
+        """Say in words which tests lead a row to its leaf, and what it gets there.
+
+        Parameters
+        ----------
+        x : array-like of shape (n_features,), or table of one row
+            A row. NaN means missing.
+        feature_names : sequence of str, default=None
+            Names of the columns; ``x[0]``, ``x[1]``, ... by default, or ``feature_names_in_``.
+        class_names : sequence of str, default=None
+            Names of the classes, or such a sequence for each of several outputs; ``classes_`` by
+            default.
+        decimals : int, default=2
+            Digits after the point; more where a value would look like what it is compared with.
+        max_terms : int, default=5
+            Terms of a sum that are named, those that contribute most.
+
+        Returns
+        -------
+        text : str
+            A line for each test, and one for what the leaf predicts.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from obtree import ObliqueTreeClassifier
+        >>> X, y = load_iris(return_X_y=True, as_frame=True)
+        >>> tree = ObliqueTreeClassifier(max_depth=2, random_state=0).fit(X, y)
+        >>> print(tree.explain_row(X.iloc[70]), end="")
+        petal width (cm) is 1.80, more than 0.80.
+        petal width (cm) is 1.80, more than 1.75.
+        The class is 2, which has 0.98 in leaf 4 (n=46); 1 has 0.02.
+        """
+        check_param("decimals", decimals, Integer(0))
+        check_param("max_terms", max_terms, Integer(0))
+        row = self._read_features(_make_table(x))
+        if row.shape[0] != 1:
+            raise ValueError(f"x has {row.shape[0]} rows; expected one")
+        row = row.toarray() if issparse(row) else row
+        tree, feature_names, class_names = find_tree(self, None, feature_names, class_names)
+        return explain_path(tree, row, feature_names, class_names, decimals, max_terms)
+
     def get_depth(self):
         """Return the number of splits on the longest path.
 
@@ -102,6 +148,15 @@ class BaseTreeModel(BaseModel):
         """Total decrease of impurity by feature, normalised to sum to 1."""
         check_is_fitted(self)
         return self.tree_.compute_feature_importances()
+
+
+def _make_table(x):
+    """Return a row as a table of one row."""
+    if hasattr(x, "to_frame") and hasattr(x, "index"):  # a series of pandas
+        return x.to_frame().T
+    if isinstance(x, (list, tuple, np.ndarray)) and np.ndim(x) == 1:
+        return np.asarray(x)[None]
+    return x
 
 
 class BaseObliqueTree(BaseTreeModel, BaseOblique):

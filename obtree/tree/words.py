@@ -1,0 +1,140 @@
+"""Why a row gets what a tree predicts, in words: a sentence for each test on its way."""
+
+import numpy as np
+
+from obtree.tree.describe import TreeDescription
+
+#: Digits after the point, at most, by which a value is told from what it is compared with.
+MOST_DIGITS = 12
+#: Classes that are named beside the predicted one, and what they have at least.
+MAX_CLASSES, LEAST_FRACTION = 3, 0.005
+
+
+def explain_path(tree, row, feature_names=None, class_names=None, decimals=2, max_terms=5):
+    """Say which tests lead a row to its leaf, and what it gets there.
+
+    Parameters
+    ----------
+    tree : Tree
+    row : ndarray of shape (1, n_features)
+        Less the offset of the tree, if it has one.
+    feature_names, class_names : sequence, optional
+        As `TreeDescription` takes them.
+    decimals : int, default=2
+        Digits after the point; more where a value would look like what it is compared with.
+    max_terms : int, default=5
+        Terms of a sum that are named, those that contribute most.
+
+    Returns
+    -------
+    str
+        A line for each sentence.
+    """
+    described = TreeDescription(tree, feature_names, class_names, decimals)
+    plain = tree.shifted
+    leaf = int(plain.apply(row)[0])
+    passed = set(plain.decision_path(row).indices.tolist())
+    lines, node = [], 0
+    while node != leaf:
+        left, right = int(plain.children_left[node]), int(plain.children_right[node])
+        is_yes = left in passed
+        lines.append(_write_test(described, node, row[0], is_yes, max_terms))
+        node = left if is_yes else right
+    lines += _write_leaf(described, leaf, row, max_terms)
+    return "\n".join(lines) + "\n"
+
+
+def _write_test(described, node, x, is_yes, max_terms):
+    """The sentence of a test."""
+    test, tree = described.describe_test(node), described.tree.shifted
+    terms = slice(tree.term_ptr[node], tree.term_ptr[node + 1])
+    values = x[tree.term_feature[terms]].astype(np.float64)
+    lacking = np.isnan(values)
+    if tree.term_partner is not None:
+        partner = tree.term_partner[terms]
+        factors = np.where(partner < 0, 1.0, x[np.maximum(partner, 0)])
+        values, lacking = values * factors, lacking | np.isnan(factors)
+    if lacking.any():
+        names = [test.sum.names[k] for k in np.flatnonzero(lacking)]
+        return _write_missing(test, names, is_yes, max_terms)
+    gives = tree.term_weight[terms] * values
+    # As far from the threshold as in the numbers of the tree, which may be shifted ones.
+    total = float(gives.sum()) + (test.threshold - float(tree.threshold[node]))
+    if is_yes:
+        limits = [("at most", test.threshold)]
+        if np.isfinite(test.lower):
+            limits.insert(0, ("more than", test.lower))
+    elif np.isfinite(test.lower) and abs(total - test.lower) < abs(total - test.threshold):
+        limits = [("at most", test.lower)]
+    else:
+        limits = [("more than", test.threshold)]
+    digits = _count_digits(total, [limit for _, limit in limits], test.decimals)
+    verdict = " and ".join(f"{word} {limit:.{digits}f}" for word, limit in limits)
+    if test.is_plain:
+        return f"{test.sum.names[0]} is {total:.{digits}f}, {verdict}."
+    order = np.argsort(-np.abs(gives), kind="stable")
+    shown = [
+        f"{test.sum.names[k]} {values[k]:.{test.decimals}f} gives {gives[k]:.{digits}f}"
+        for k in order[:max_terms]
+    ]
+    rest = order[max_terms:]
+    if len(rest):
+        others = f"{len(rest)} other{'s give' if len(rest) > 1 else ' gives'}"
+        shown.append(f"{others} {gives[rest].sum():.{digits}f}")
+    return f"{', '.join(shown)}: together {total:.{digits}f}, {verdict}."
+
+
+def _write_missing(test, names, is_yes, max_terms):
+    """The sentence of a test of which features are missing."""
+    what = ", ".join(names[:max_terms])
+    if len(names) > max_terms:
+        what = f"{what + ' and ' if what else ''}{len(names) - max_terms} more features"
+    verb = "is" if len(names) == 1 else "are"
+    question = f"{test.write_lower()}{test.write_sum(max_terms)} <= "
+    answer = f"{question}{test.threshold:.{test.decimals}f}"
+    return f"{what} {verb} missing, which counts as {'yes' if is_yes else 'no'} to {answer}."
+
+
+def _count_digits(value, limits, decimals):
+    """Digits that tell a value from limits that it is not equal to."""
+    for digits in range(decimals, MOST_DIGITS):
+        texts = {f"{limit:.{digits}f}" for limit in limits if limit != value}
+        if f"{value:.{digits}f}" not in texts:
+            return digits
+    return MOST_DIGITS
+
+
+def _write_leaf(described, leaf, row, max_terms):
+    """The sentences of a leaf, one for each output."""
+    tree, decimals = described.tree, described.decimals
+    predicted = tree.shifted.predict(row)[0]
+    where = f"in leaf {leaf} (n={tree.n_node_samples[leaf]})"
+    model = described.write_model(leaf, max_terms)
+    # A model that lacks a feature gives way to the value of the leaf.
+    if np.isnan(row).any() and np.array_equal(predicted, tree.value[leaf]):
+        model = ""
+    if described.predicts_nothing:
+        value = float(predicted[0, 0])
+        return [f"The logarithm of the density is {value:.{decimals}f} {where}: {model}."]
+    lines = []
+    many = len(predicted) > 1
+    for k, output in enumerate(described.list_outputs(leaf)):
+        what = f" of output {k}" if many else ""
+        if output.classes is None:
+            lines.append(f"The value{what} is {predicted[k, 0]:.{decimals}f} {where}.")
+            continue
+        fractions = predicted[k, : len(output.classes)]
+        order = np.argsort(-fractions, kind="stable")
+        best = order[0]
+        others = [
+            f"{output.classes[c]} has {fractions[c]:.{decimals}f}"
+            for c in order[1 : 1 + MAX_CLASSES]
+            if fractions[c] >= LEAST_FRACTION
+        ]
+        line = (
+            f"The class{what} is {output.classes[best]}, which has {fractions[best]:.{decimals}f} "
+        )
+        lines.append("; ".join([line + where, *others]) + ".")
+    if model:
+        lines.append(f"The model of the leaf is {model}.")
+    return lines
