@@ -107,6 +107,10 @@ static int {p}_linear({self._row}, uint32_t leaf, double *score)
     return 1;
 }}
 """
+        weight = f"(double){p}_linear_weight[k * {n}u + v]"
+        if self._tables.has("linear_scale"):
+            # A product of two float32 numbers is exact.
+            weight = f"{weight} * (double){p}_linear_scale[{p}_linear_feature[k]]"
         return f"""\
 {head}\
     uint32_t k, v;
@@ -116,7 +120,7 @@ static int {p}_linear({self._row}, uint32_t leaf, double *score)
     for (k = {p}_linear_term[leaf]; k < {p}_linear_term[leaf + 1]; ++k) {{
         const double value = (double){self._value(f"{p}_linear_feature[k]")};
         for (v = 0; v < {n}u; ++v) {{
-            score[v] += (double){p}_linear_weight[k * {n}u + v] * value;
+            score[v] += {weight} * value;
         }}
     }}
     for (v = 0; v < {n}u; ++v) {{

@@ -5,6 +5,7 @@ import numpy as np
 from obtree.export.c_leaves import COUNTED, LINEAR, LINES, VALUED
 from obtree.export.c_literals import Table, choose_float, choose_integer
 from obtree.export.c_nodes import share_lists
+from obtree.export.c_weights import divide, find_scales, is_single
 
 
 class Tables:
@@ -84,8 +85,7 @@ def _add_terms(tables, pool):
     """Add the sums of planes."""
     start = np.concatenate([[0], np.cumsum(pool.join("n_terms"))])
     tables.add_integers("plane_term", start, "where the terms of each node begin")
-    note = "weights of the terms"
-    tables.add_numbers("plane_weight", pool.join("weight"), note, integers=True)
+    _add_weights(tables, pool)
     first, feature, partner = share_lists(pool)
     if len(feature) < start[-1]:
         tables.add_integers("plane_list", first, "where the features of each node begin")
@@ -98,6 +98,25 @@ def _add_terms(tables, pool):
     lower = pool.join("lower")
     if np.isfinite(lower).any():
         tables.add_numbers("plane_lower", lower, "rows up to here go right after all")
+
+
+def _add_weights(tables, pool):
+    """Add the weights of planes, as multiples of scales of the features where that is possible."""
+    weight, feature = pool.join("weight"), pool.join("feature")
+    note = "weights of the terms"
+    if not is_single(weight).all() and not (pool.join("partner") >= 0).any():
+        scale = find_scales(weight, feature)
+        if scale is not None and len(scale) < len(weight):
+            n_terms = pool.join("n_terms")
+            first = np.cumsum(n_terms) - n_terms
+            quotient = divide(weight, scale[feature])
+            scaled = np.logical_and.reduceat(~np.isnan(quotient), first)
+            if (scaled | np.logical_and.reduceat(is_single(weight), first)).all():
+                weight = np.where(np.repeat(scaled, n_terms), quotient, weight)
+                tables.add_numbers("plane_scale", scale, "what weights are multiples of")
+                if not scaled.all():
+                    tables.add_bits("plane_is_scaled", scaled, "whether a node's are, by bits")
+    tables.add_numbers("plane_weight", weight, note, integers=True)
 
 
 def add_leaves(tables, leaves, with_classes):
@@ -119,18 +138,17 @@ def add_leaves(tables, leaves, with_classes):
     if with_classes and (leaves.has(COUNTED) or leaves.has(VALUED)):
         tables.add_integers("class_of", leaves.list_classes(), "most probable class of these")
     if leaves.has(LINEAR):
-        _add_models(tables, leaves.linear, "linear", ("weight", "intercept"))
+        _add_models(tables, leaves.linear, "linear", ("intercept",))
         note = "what a leaf holds for rows that lack a value"
         tables.add_integers("linear_fallback", leaves.linear["fallback"], note)
     if leaves.has(LINES):
-        _add_models(tables, leaves.lines, "line", ("weight", "mean", "low", "high"))
+        _add_models(tables, leaves.lines, "line", ("mean", "low", "high"))
         if leaves.lines["ptr"][-1]:
             centre = np.concatenate(leaves.lines["centre"])
             tables.add_numbers("line_centre", centre, "what is subtracted from the features")
 
 
 _NOTES = {
-    "weight": "weights of the terms, output by output",
     "intercept": "what sums begin with",
     "mean": "what sums begin with",
     "low": "least value of a leaf",
@@ -144,8 +162,24 @@ def _add_models(tables, kept, name, arrays):
         tables.add_integers(f"{name}_term", kept["ptr"], "where the terms of each leaf begin")
         feature = np.concatenate(kept["feature"])
         tables.add_integers(f"{name}_feature", feature, "features of the terms")
+        weight = np.concatenate(kept["weight"])
+        if name == "linear":
+            weight = _scale_models(tables, weight, feature)
+        tables.add_numbers(f"{name}_weight", weight.ravel(), "weights, output by output")
     for array in arrays:
-        by_term = array == "weight"
-        values = np.concatenate(kept[array]).ravel() if by_term else np.array(kept[array])
-        if values.size:
-            tables.add_numbers(f"{name}_{array}", values, _NOTES[array])
+        tables.add_numbers(f"{name}_{array}", np.array(kept[array]), _NOTES[array])
+
+
+def _scale_models(tables, weight, feature):
+    """Return weights of linear leaves as multiples of scales of the features, if they are."""
+    features = np.repeat(feature, weight.shape[1])
+    if is_single(weight).all():
+        return weight
+    scale = find_scales(weight.ravel(), features)
+    if scale is None or len(scale) >= weight.size:
+        return weight
+    quotient = divide(weight.ravel(), scale[features])
+    if np.isnan(quotient).any():
+        return weight
+    tables.add_numbers("linear_scale", scale, "what weights are multiples of")
+    return quotient

@@ -51,10 +51,21 @@ class Writer:
             value *= (double){other};
         }}
 """
+        weight = f"(double){p}_{name}_weight[begin + k]"
+        if self._tables.has(f"{name}_is_scaled"):
+            first += (
+                f"    const uint32_t scaled = (uint32_t){p}_{name}_is_scaled[i >> 3] >> (i & 7u);\n"
+            )
+        if self._tables.has(f"{name}_scale"):
+            scale = f"(double){p}_{name}_scale[{p}_{name}_feature[{at}]]"
+            # A product of two float32 numbers is exact.
+            weight = f"{weight} * {scale}"
+            if self._tables.has(f"{name}_is_scaled"):
+                weight = f"(double){p}_{name}_weight[begin + k] * (scaled & 1u ? {scale} : 1.0)"
         loop = f"""\
         double value = {read};
 {partner}\
-        value *= (double){p}_{name}_weight[begin + k];
+        value *= {weight};
 """
         if n_terms < LONG:
             body = f"""\

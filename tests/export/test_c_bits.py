@@ -227,9 +227,7 @@ def test_no_split_one_class_and_one_feature(export):
         export(model).check(with_holes(X))
 
 
-@pytest.mark.parametrize(
-    "flags", [("-O0",), ("-O3",), ("-O3", "-march=native"), ("-Os",)]
-)
+@pytest.mark.parametrize("flags", [("-O0",), ("-O3",), ("-O3", "-march=native"), ("-Os",)])
 def test_optimisation_changes_nothing(export, digits, diabetes, flags):
     # GNU dialects fuse multiplications and additions unless told otherwise.
     loose = ("-std=gnu11", "-Wall", "-Wextra", "-Werror")
