@@ -11,7 +11,7 @@ from libc.math cimport INFINITY, M_PI, exp, log, sqrt
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from obtree.core.types cimport X_t, feature_t, idx_t
-from obtree.data.hyperplane cimport sum_terms
+from obtree.data.hyperplane cimport LANES, sum_terms
 from obtree.data.missing cimport goes_to_left
 from obtree.tree.gaussian cimport MAX_FEATURES
 
@@ -67,48 +67,77 @@ def list_paths(const int32_t[::1] left, const int32_t[::1] right):
     return leaves, starts, np.asarray(node), np.asarray(is_left)
 
 
-cdef inline bint keeps_path(const Paths* paths, idx_t at, const X_t* x,
-                            idx_t stride) noexcept nogil:
-    """Whether a row goes on to the leaf at one node of the path."""
+cdef inline bint turns_right_way(const Paths* paths, idx_t at, double total) noexcept nogil:
+    """Whether a row with this sum goes on to the leaf at one node of the path."""
     cdef int64_t node = paths.node[at]
-    cdef int64_t first = paths.term_ptr[node]
-    cdef double total = sum_terms(
-        paths.feature + first, NULL if paths.partner == NULL else paths.partner + first,
-        paths.weight + first, paths.term_ptr[node + 1] - first, x, stride)
     cdef bint is_left = goes_to_left(total, paths.threshold[node], paths.missing_left[node])
     if paths.lower != NULL:
         is_left &= not total <= paths.lower[node]
     return is_left == paths.is_left[at]
 
 
+cdef inline double sum_node(const Paths* paths, int64_t node, const X_t* x,
+                            idx_t stride) noexcept nogil:
+    """What a node compares."""
+    cdef int64_t first = paths.term_ptr[node]
+    return sum_terms(
+        paths.feature + first, NULL if paths.partner == NULL else paths.partner + first,
+        paths.weight + first, paths.term_ptr[node + 1] - first, x, stride)
+
+
 cdef bint may_reach(const Paths* paths, idx_t leaf, const X_t* x) noexcept nogil:
     """Whether what is given of a row lets it go to a leaf."""
     cdef idx_t at
     for at in range(paths.start[leaf], paths.start[leaf + 1]):
-        if not paths.is_open[paths.node[at]] and not keeps_path(paths, at, x, 1):
+        if paths.is_open[paths.node[at]]:
+            continue
+        if not turns_right_way(paths, at, sum_node(paths, paths.node[at], x, 1)):
             return False
     return True
 
 
-cdef idx_t find_hits(const Paths* paths, idx_t leaf, const X_t* draws, idx_t n_draws,
+cdef idx_t find_hits(const Paths* paths, idx_t leaf, const X_t* draws, idx_t n_draws, double* total,
                      int32_t* hit) noexcept nogil:
-    """Number of the draws (n_features x n_draws) that go to a leaf, and OUT hit which these are."""
-    cdef idx_t at, k, n_hits = n_draws, n_kept
+    """Number of the draws (n_features x n_draws) that go to a leaf, and OUT hit which these are.
+
+    SCRATCH total (n_draws).
+    """
+    cdef idx_t at, k, n_terms, n_hits = n_draws, n_kept
+    cdef int64_t node, first
     cdef int32_t m
     for k in range(n_draws):
         hit[k] = <int32_t>k
     for at in range(paths.start[leaf], paths.start[leaf + 1]):
-        if not paths.is_open[paths.node[at]]:
+        node = paths.node[at]
+        if not paths.is_open[node]:
             continue
+        first = paths.term_ptr[node]
+        n_terms = paths.term_ptr[node + 1] - first
+        if paths.partner == NULL and n_terms < LANES and n_hits > n_draws // 4:
+            # The same sums, of all draws together.
+            for k in range(n_draws):
+                total[k] = 0.0
+            for k in range(first, first + n_terms):
+                add_multiple(paths.weight[k], draws + paths.feature[k] * n_draws, n_draws, total)
+        else:
+            for k in range(n_hits):
+                total[hit[k]] = sum_node(paths, node, draws + hit[k], n_draws)
         n_kept = 0
         for k in range(n_hits):
             m = hit[k]
             hit[n_kept] = m
-            n_kept += keeps_path(paths, at, draws + m, n_draws)
+            n_kept += turns_right_way(paths, at, total[m])
         n_hits = n_kept
         if n_hits == 0:
             break
     return n_hits
+
+
+cdef inline void add_multiple(double weight, const X_t* x, idx_t n, double* total) noexcept nogil:
+    """IN OUT total (n): add so many times x."""
+    cdef idx_t k
+    for k in range(n):
+        total[k] += weight * <double>x[k]
 
 
 cdef void turn_factor(const double* factor, const int64_t* order, idx_t d,
@@ -305,7 +334,7 @@ def integrate_out(const float[:, ::1] X, lacks, tree, paths, const double[:, ::1
                 if truncate:
                     draw_lacking(centre, own, &order[0], n_given, d, &z[0, 0], n_draws, &line[0],
                                  &draws[0, 0])
-                    n_hits = find_hits(&view, k, &draws[0, 0], n_draws, &hit[0])
+                    n_hits = find_hits(&view, k, &draws[0, 0], n_draws, &line[0], &hit[0])
                     if n_hits == 0:
                         values[r, k] = -INFINITY
                         continue
