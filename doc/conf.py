@@ -16,6 +16,7 @@ from draw_distributions import draw_distributions
 from draw_embedding import draw_embedding
 from draw_ferns import draw_ferns
 from draw_lines import draw_lines
+from draw_pictures import draw_pictures as draw_models
 from draw_semi_supervised import draw_semi_supervised
 
 project = "obtree"
@@ -85,6 +86,7 @@ def draw_pictures(app):
     draw_embedding(Path(app.srcdir) / "pictures")
     draw_semi_supervised(Path(app.srcdir) / "pictures")
     draw_lines(Path(app.srcdir) / "pictures")
+    draw_models(Path(app.srcdir) / "pictures")
 
 
 def setup(app):

@@ -121,6 +121,11 @@ class TreeDescription:
         Names of the classes, or such a sequence for each of several outputs; numbers by default.
     decimals : int, default=2
         Digits after the point.
+
+    Attributes
+    ----------
+    predicts_nothing : bool
+        Whether values of nodes have no meaning, as in trees of densities.
     """
 
     def __init__(self, tree, feature_names=None, class_names=None, decimals=2):
@@ -134,11 +139,9 @@ class TreeDescription:
         self.marked = _mark_offsets(names, tree.feature_offset)
         self.class_names = _check_classes(tree, class_names)
         self._digits = _count_digits(tree, decimals)
-
-    @property
-    def predicts_nothing(self):
-        """Whether values of nodes have no meaning: densities have their leaves' models only."""
-        return self.tree.leaf_kind.name == "gaussian"
+        # Trees without targets have zeros. One of numbers that are all zero does not split.
+        nothing = tree.node_count > 1 and self.class_names is None and not tree.value.any()
+        self.predicts_nothing = nothing or tree.leaf_kind.name == "gaussian"
 
     def is_leaf(self, node):
         """Whether a node has no children."""

@@ -104,6 +104,8 @@ def _write_leaf(described, node):
     """What the rows of a leaf say."""
     outputs, decimals = described.list_outputs(node), described.decimals
     count = f"n={described.tree.n_node_samples[node]}"
+    if described.predicts_nothing:
+        return f"leaf ({count})"
     if described.class_names is None:
         numbers = ", ".join(f"{output.value[0]:.{decimals}f}" for output in outputs)
         return f"value {numbers} ({count})"

@@ -113,6 +113,8 @@ def _write_leaf(described, leaf, row, max_terms):
     # A model that lacks a feature gives way to the value of the leaf.
     if np.isnan(row).any() and np.array_equal(predicted, tree.value[leaf]):
         model = ""
+    if described.predicts_nothing and not model:
+        return [f"The row is {where}."]
     if described.predicts_nothing:
         value = float(predicted[0, 0])
         return [f"The logarithm of the density is {value:.{decimals}f} {where}: {model}."]

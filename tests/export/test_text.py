@@ -1,11 +1,26 @@
 """Text of forests, and of trees where names are unusual."""
 
+import re
+
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris
 
 import obtree
-from obtree import DensityForest, ObliqueForestClassifier, ObliqueTreeClassifier, export_text
+from obtree import (
+    DensityForest,
+    ForestEmbedding,
+    ObliqueForestClassifier,
+    ObliqueTreeClassifier,
+    ObliqueTreeRegressor,
+    export_text,
+)
+from obtree.export import export_graphviz
+from obtree.tree.cards import CardMaker
+from obtree.tree.colours import fade, list_colours
+from obtree.tree.describe import TreeDescription
+from obtree.tree.leaf_models import ConstantLeaf
+from obtree.tree.words import explain_path
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +69,56 @@ def test_names_of_a_summary(forest, iris):
 def test_names_of_densities_come_from_the_forest(iris):
     forest = DensityForest(2, random_state=0).fit(iris[0])
     assert "DensityForest: 2 trees" in export_text(forest)
-    assert "mean sepal length (cm) " in export_text(forest, member=0)
+    text = export_text(forest, member=0)
+    assert ": mean sepal length (cm) " in text
+    assert "value" not in text
+
+
+def test_trees_without_targets_have_no_values(iris):
+    embedding = ForestEmbedding(2, random_state=0).fit(iris[0].to_numpy())
+    text = export_text(embedding, member=0)
+    assert "leaf (n=" in text
+    assert "value" not in text
+    row = iris[0].to_numpy(np.float32)[:1]
+    tree = embedding.trees_[0]
+    last = explain_path(tree, row).splitlines()[-1]
+    assert last.startswith(f"The row is in leaf {tree.apply(row)[0]} (n=")
+    zeros = ObliqueTreeRegressor().fit(iris[0], np.zeros(150))
+    assert export_text(zeros) == "value 0.00 (n=150)\n"
+
+
+def test_leaves_that_only_write_text(iris):
+    class Odd(ConstantLeaf):
+        @staticmethod
+        def describe(tree, node, feature_names, decimals, max_terms):
+            return f"something odd about {feature_names[0]} that takes more than a line of its box"
+
+    tree = ObliqueTreeRegressor(max_depth=1).fit(*iris).tree_
+    tree.leaf_kind = Odd
+    assert ": something odd about x[0] that" in export_text(tree)
+    dot = export_graphviz(tree)
+    assert '<TD COLSPAN="2" ALIGN="LEFT">something odd about x[0] that takes more' in dot
+    assert ">box</TD>" in dot or "its box</TD>" in dot
+
+
+@pytest.mark.parametrize("n", [1, 10, 11, 47, 300])
+def test_colours_are_many_and_different(n):
+    colours = list_colours(n)
+    assert len(colours) == n
+    assert len(set(colours)) == n
+    assert all(re.fullmatch("#[0-9a-f]{6}", colour) for colour in colours)
+    assert fade(colours[0], 0.0) == fade(colours[0], -1.0) == "#ffffff"
+    assert fade(colours[0], 1.0) == fade(colours[0], 7.0) == colours[0]
+
+
+def test_legends_have_an_end():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 2))
+    for n_classes, n_shown in ((2, 2), (20, 20), (21, 0)):
+        tree = ObliqueTreeClassifier(max_depth=2).fit(X, np.arange(400) % n_classes)
+        style = {"filled": True, "impurity": False, "node_ids": False, "proportion": False}
+        maker = CardMaker(TreeDescription(tree.tree_), **style)
+        assert len(maker.list_legend()) == n_shown
 
 
 def test_names_are_single_lines(iris):

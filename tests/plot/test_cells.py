@@ -9,6 +9,7 @@ from sklearn.datasets import load_iris
 from sklearn.inspection import DecisionBoundaryDisplay
 
 from obtree import (
+    DensityForest,
     DisjunctiveForestClassifier,
     ObliqueForestClassifier,
     ObliqueForestRegressor,
@@ -143,6 +144,14 @@ def test_displays_of_scikit_learn_take_our_models(rows, model):
             model.fit(X, y), X, grid_resolution=10, response_method=response
         )
         assert np.isfinite(display.response).all()
+
+
+def test_displays_of_scikit_learn_take_densities(rows):
+    forest = DensityForest(3, random_state=0).fit(rows[0])
+    display = DecisionBoundaryDisplay.from_estimator(
+        forest, rows[0], grid_resolution=10, response_method="score_samples"
+    )
+    assert np.isfinite(display.response).all()
 
 
 def test_refusals(rows):
