@@ -78,9 +78,14 @@ class UseDensity:
         X, self.X, _, _ = load_split("synthetic_regression")
         self.X = self.X[:, :8]
         self.model = DensityForest(N_TREES, random_state=0).fit(X[:, :8])
+        self.holes = self.X[:200].copy()
+        self.holes[np.random.default_rng(0).random(self.holes.shape) < 0.3] = np.nan
 
     def time_score_samples(self):
         self.model.score_samples(self.X)
+
+    def time_score_missing(self):
+        self.model.score_samples(self.holes)
 
     def time_sample(self):
         self.model.sample(2_000, random_state=0)
