@@ -26,7 +26,7 @@ cdef enum:
     # are too inexact to tell many cuts apart.
     MAX_CUTS = 32
     MIN_CUTS = 8
-    ROWS_A_CUT = 8
+    ROWS_A_CUT = 16
 
 
 cdef class GaussianGain(Criterion):

@@ -8,8 +8,10 @@
 #     log |S + F| - log |F|,   F = diag(floor)
 # with floors proportional to the features' variances in all rows of the tree. So it has no unit,
 # does not change when a feature is shifted or scaled, is zero for equal rows, and duplicated or
-# constant features do no harm. It takes O(d^3) by Cholesky's method. Beyond MAX_FULL features
+# constant features do no harm. It takes O(d^3) by elimination. Beyond MAX_FULL features
 # covariances are taken to be diagonal, and both are O(d).
+#
+# Of matrices the upper half is kept, by rows, so that inner loops run along memory.
 
 from libc.math cimport log
 from libc.string cimport memset
@@ -18,7 +20,6 @@ from obtree.core.memory cimport Workspace
 from obtree.core.types cimport X_t, feature_t, idx_t, row_t, w_t
 from obtree.data.dataset cimport DataView
 from obtree.data.read cimport read_rows
-from obtree.linear.ridge cimport factor_cholesky
 
 cdef enum:
     MAX_FULL = 32             # a determinant costs 10 us there, and as many sums as 500 of a row
@@ -40,10 +41,12 @@ cdef struct GaussianSums:
     double weight             # of the node
     double* mean              # (n_features)
     double* first             # (n_features) sums of w z: zero but for rounding
-    double* second            # (n_moments) sums of w z z^T, lower half
+    double* second            # (n_moments) sums of w z z^T, upper half
     double weight_left
     double* first_left        # the same of the rows on the left
     double* second_left
+    double* first_right       # SCRATCH, the same of those on the right
+    double* second_right
     double* matrix            # (n_moments) SCRATCH
 
 
@@ -65,6 +68,8 @@ cdef inline int take_gaussian_sums(GaussianSums* s, idx_t n_features, idx_t max_
     s.second = <double*>workspace.take(s.n_moments, sizeof(double))
     s.first_left = <double*>workspace.take(n_features, sizeof(double))
     s.second_left = <double*>workspace.take(s.n_moments, sizeof(double))
+    s.first_right = <double*>workspace.take(n_features, sizeof(double))
+    s.second_right = <double*>workspace.take(s.n_moments, sizeof(double))
     s.matrix = <double*>workspace.take(s.n_moments, sizeof(double))
     return 0
 
@@ -83,7 +88,7 @@ cdef inline void add_moments(const GaussianSums* s, const X_t* z, double w, doub
         return
     for a in range(d):
         wz = w * <double>z[a]
-        for b in range(a + 1):
+        for b in range(a, d):
             second[a * d + b] += wz * <double>z[b]
 
 
@@ -146,57 +151,55 @@ cdef inline void set_floors(GaussianSums* s) noexcept nogil:
 cdef inline double measure_matrix(const GaussianSums* s) noexcept nogil:
     """Log |matrix + F| - log |F|; the matrix is spoilt."""
     cdef idx_t d = s.n_features
-    cdef idx_t a, step = d + 1 if s.is_full else 1
-    cdef double total = 0.0, product = 1.0, pivot
+    cdef idx_t a, b, k, step = d + 1 if s.is_full else 1
+    cdef double total = 0.0, product = 1.0, pivot, part
+    cdef double* line
+    cdef double* below
     for a in range(d):
         s.matrix[a * step] += s.floor[a]
-    if s.is_full and not factor_cholesky(s.matrix, d):
-        return 0.0            # rounding alone: no more than the floor is left
     for a in range(d):
         pivot = s.matrix[a * step]
-        product *= (pivot * pivot if s.is_full else pivot) / s.floor[a]
+        if not pivot > 0.0:
+            return 0.0        # rounding alone: no more than the floor is left
+        product *= pivot / s.floor[a]
         if not 1e-100 < product < 1e100:
             total += log(product)
             product = 1.0
+        if not s.is_full:
+            continue
+        line = s.matrix + a * d
+        pivot = 1.0 / pivot
+        for b in range(a + 1, d):
+            part = line[b] * pivot
+            below = s.matrix + b * d
+            for k in range(b, d):
+                below[k] -= part * line[k]
     return total + log(product)
 
 
-cdef inline double take_off(const double* sums, const double* off, idx_t k) noexcept nogil:
-    """Sum k of one side, the sums of the other being taken off unless `off` is NULL."""
-    return sums[k] - (off[k] if off != NULL else 0.0)
-
-
 cdef inline void fill_covariance(const GaussianSums* s, const double* first, const double* second,
-                                 const double* first_off, const double* second_off,
                                  double weight, double n_prior) noexcept nogil:
-    """OUT matrix: the covariance of the rows of a side, and n_prior rows that vary as the node.
-
-    IN first_off, second_off: to be taken off the sums, or NULL.
-    """
+    """OUT matrix: the covariance of the rows of a side, and n_prior rows that vary as the node."""
     cdef idx_t d = s.n_features
     cdef idx_t a, b, k
-    cdef double scale = 1.0 / (weight + n_prior), prior = n_prior / s.weight
+    cdef double scale = 1.0 / (weight + n_prior), prior = scale * n_prior / s.weight
     cdef double m_a
     if not s.is_full:
         for a in range(d):
-            m_a = take_off(first, first_off, a)
-            s.matrix[a] = scale * (
-                take_off(second, second_off, a) - m_a * m_a / weight + prior * s.second[a]
+            s.matrix[a] = (
+                scale * (second[a] - first[a] * first[a] / weight) + prior * s.second[a]
             )
         return
     for a in range(d):
-        m_a = take_off(first, first_off, a)
-        for b in range(a + 1):
+        m_a = first[a] / weight
+        for b in range(a, d):
             k = a * d + b
-            s.matrix[k] = scale * (
-                take_off(second, second_off, k) - m_a * take_off(first, first_off, b) / weight
-                + prior * s.second[k]
-            )
+            s.matrix[k] = scale * (second[k] - m_a * first[b]) + prior * s.second[k]
 
 
 cdef inline double measure_node(const GaussianSums* s) noexcept nogil:
     """The log determinant of the node's covariance."""
-    fill_covariance(s, s.first, s.second, NULL, NULL, s.weight, 0.0)
+    fill_covariance(s, s.first, s.second, s.weight, 0.0)
     return measure_matrix(s)
 
 
@@ -222,8 +225,13 @@ cdef inline double measure_cut(const GaussianSums* s) noexcept nogil:
     cdef double n_prior = s.n_features if s.is_full else 1.0
     cdef double weight_right = s.weight - s.weight_left
     cdef double left, right
-    fill_covariance(s, s.first_left, s.second_left, NULL, NULL, s.weight_left, n_prior)
+    cdef idx_t a
+    for a in range(s.n_features):
+        s.first_right[a] = s.first[a] - s.first_left[a]
+    for a in range(s.n_moments):
+        s.second_right[a] = s.second[a] - s.second_left[a]
+    fill_covariance(s, s.first_left, s.second_left, s.weight_left, n_prior)
     left = measure_matrix(s) + expect_shortfall(s, s.weight_left, n_prior)
-    fill_covariance(s, s.first, s.second, s.first_left, s.second_left, weight_right, n_prior)
+    fill_covariance(s, s.first_right, s.second_right, weight_right, n_prior)
     right = measure_matrix(s) + expect_shortfall(s, weight_right, n_prior)
     return (s.weight_left * left + weight_right * right) / s.weight

@@ -37,16 +37,20 @@ from obtree.estimators.settings import AUTO
 from obtree.estimators.task import Target, UnsupervisedTask
 from obtree.forest.calls import run_calls
 from obtree.forest.gaussians import FEATURE_LIMIT, add_densities
+from obtree.splitter.axis import AxisSplitter
 from obtree.splitter.random_oblique import RandomObliqueSplitter
 from obtree.splitter.registry import name_splitter, resolve_splitter
+from obtree.splitter.rotation import RotationSplitter
 from obtree.tree.predict import Predictor
 
-# What splitter="auto" chooses from.
+# What splitter="auto" chooses from. The last cuts principal components of the tree's rows.
 RACERS = (
     "axis",
-    "random_oblique",
     RandomObliqueSplitter(weights="gaussian", feature_combinations=4.0),
+    RotationSplitter(AxisSplitter(), group_size=64),
 )
+# Candidates a column where there may be more than columns.
+RANDOM_CANDIDATES = 2
 # Rows whose densities are found together.
 BLOCK_ROWS = 2048
 
@@ -82,15 +86,16 @@ class DensityForest(SampleMixin, MarginalMixin, DensityMixin, UnsupervisedTask, 
         Number of trees.
     splitter : str or Splitter, default="auto"
         How a node is split; see `obtree.splitter`. Those that fit y to split a node cannot be used.
-        "auto" chooses "axis" or "random_oblique", the latter with two features and equal weights or
-        four and Gaussian ones, by the likelihood of rows that trees leave out.
+        "auto" chooses by the likelihood of rows that trees leave out: "axis", "random_oblique" with
+        Gaussian weights of four features, or "axis" on principal components.
     max_depth : int, default=None
         Greatest depth.
     min_samples_leaf : int, float or None, default=None
         Rows that each child needs while trees grow; a float is a fraction of the rows, None is one
         more than there are columns. Which leaves remain is decided by rows left out.
     max_features : int, float, {"sqrt", "log2"} or None, default=None
-        Candidates per node; None is as many as there are columns.
+        Candidates per node; None is as many as there are columns, and twice as many of random
+        directions.
     truncate : bool, default=True
         Whether a leaf's Gaussian is cut off at the borders of its cell. Otherwise the density is
         a plain mixture of all leaves, smoother and with less detail.
@@ -244,12 +249,12 @@ class DensityForest(SampleMixin, MarginalMixin, DensityMixin, UnsupervisedTask, 
         if self.min_samples_leaf is not None:
             smallest = resolve_count("min_samples_leaf", self.min_samples_leaf, n_rows, 1)
         bounded = not all(splitter.max_features_unbounded for splitter in splitters)
-        rule = GrowthRule(
-            max_depth=NO_LIMIT if max_depth is None else min(max_depth, NO_LIMIT),
-            min_samples_split=2 * smallest,
-            min_samples_leaf=smallest,
-            max_features=resolve_max_features(self.max_features, d, bounded),
-        )
+        max_features = resolve_max_features(self.max_features, d, bounded)
+
+        def count_candidates(splitter):
+            more = self.max_features is None and splitter.max_features_unbounded
+            return RANDOM_CANDIDATES * max_features if more else max_features
+
         return [
             GrowthPlan(
                 X=X,
@@ -258,7 +263,12 @@ class DensityForest(SampleMixin, MarginalMixin, DensityMixin, UnsupervisedTask, 
                 weight=weight,
                 criterion="gaussian",
                 splitter=splitter,
-                rule=rule,
+                rule=GrowthRule(
+                    max_depth=NO_LIMIT if max_depth is None else min(max_depth, NO_LIMIT),
+                    min_samples_split=2 * smallest,
+                    min_samples_leaf=smallest,
+                    max_features=count_candidates(splitter),
+                ),
                 ccp_alpha=0.0,
                 offset=offset,
             )

@@ -17,6 +17,7 @@ from sklearn.preprocessing import PolynomialFeatures
 
 from obtree import DensityForest, load_model, save_model
 from obtree.estimators.density_samples import unpack_factors
+from obtree.splitter import AxisSplitter, RotationSplitter
 from obtree.testing.growth import find_differences
 
 MOONS = make_moons(400, noise=0.15, random_state=0)[0]
@@ -308,9 +309,11 @@ def test_the_better_splitter_is_chosen():
     turned = rng.normal(size=(600, 1)) @ [[1.0, 1.0]] + rng.choice([-1, 1], (600, 1)) * [[2, -2]]
     turned += rng.normal(size=(600, 2)) * 0.1
     forest = DensityForest(20, random_state=0).fit(turned)
-    assert forest.splitter_ == "random_oblique"
+    # Its principal component is the one direction that matters.
+    assert forest.splitter_ == "RotationSplitter"
     # It is the forest that this splitter gives.
-    alone = DensityForest(20, splitter="random_oblique", random_state=0).fit(turned)
+    rotated = RotationSplitter(AxisSplitter(), group_size=64)
+    alone = DensityForest(20, splitter=rotated, random_state=0).fit(turned)
     np.testing.assert_array_equal(alone.score_samples(turned), forest.score_samples(turned))
 
 
