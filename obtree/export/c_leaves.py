@@ -6,7 +6,7 @@ fractions as a ratio of small whole numbers, other values, linear models, and li
 
 import numpy as np
 
-from obtree.export.c_model import LinearGaussianLeaf, LinearLeaf
+from obtree.tree.leaf_models import LinearGaussianLeaf, LinearLeaf
 from obtree.tree.predict import PROBABILITY_FLOOR
 
 PURE, COUNTED, VALUED, LINEAR, LINES = SECTIONS = range(5)

@@ -5,9 +5,9 @@ from importlib.metadata import version
 import numpy as np
 
 from obtree.core.params import FLAG, check_param
+from obtree.estimators.computed import read_model
 from obtree.export.c_leaves import COUNTED, PURE, VALUED, Leaves
 from obtree.export.c_literals import Table, check_prefix, choose_integer, write_comment
-from obtree.export.c_model import read_model
 from obtree.export.c_nodes import Nodes
 from obtree.export.c_sums import Sums
 from obtree.export.c_tables import Tables, add_leaves, add_nodes
@@ -104,7 +104,7 @@ def to_c(model, *, prefix="obtree", proba=True):
     """
     prefix = check_prefix(prefix)
     proba = check_param("proba", proba, FLAG)
-    return Source(read_model(model), prefix, proba).write()
+    return Source(read_model(model, "C"), prefix, proba).write()
 
 
 class Source:

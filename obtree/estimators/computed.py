@@ -1,7 +1,7 @@
-"""What is exported: trees, how they are combined, and what their numbers stand for.
+"""What a fitted estimator computes, for whatever writes it down in another form.
 
 Prediction is a sum over trees in their order, for the trees of a model and then for each of its
-boosted chains. Nothing here knows of C.
+boosted chains.
 """
 
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from obtree.tree.leaf_models import ConstantLeaf, LinearGaussianLeaf, LinearLeaf
 from obtree.tree.predict import Predictor
 from obtree.tree.tree import FIELDS, list_arrays
 
-#: Arrays of trees that the exported program knows, beside those of all trees.
+#: Arrays of trees that are known elsewhere, those of all trees among them.
 KNOWN_ARRAYS = {
     *FIELDS,
     *("term_partner", "lower_threshold", "term_share", "feature_offset"),
@@ -101,13 +101,15 @@ class ExportedModel:
         return len(self.groups) == 1 and len(self.groups[0].trees) == 1
 
 
-def read_model(model):
+def read_model(model, form):
     """Find out what a fitted estimator computes, or refuse it.
 
     Parameters
     ----------
     model : estimator object
         What the user gave.
+    form : str
+        What it is exported to, for messages.
 
     Returns
     -------
@@ -115,11 +117,11 @@ def read_model(model):
     """
     name = type(model).__name__
     if not isinstance(model, BaseModel):
-        raise TypeError(f"{name} cannot be exported to C; expected {EXPORTABLE}")
+        raise TypeError(f"{name} cannot be exported to {form}; expected {EXPORTABLE}")
     if model._predictor_kind is not Predictor or getattr(model, "_target_kind", "none") == "none":
         raise TypeError(
-            f"{name} cannot be exported to C, since it does not predict by walking down trees; "
-            f"expected {EXPORTABLE}"
+            f"{name} cannot be exported to {form}, since it does not predict by walking down "
+            f"trees; expected {EXPORTABLE}"
         )
     check_is_fitted(model)
     trees = model._list_trees()
@@ -135,7 +137,7 @@ def read_model(model):
                 Group([tree.shifted for tree in chain], model._chain_combine, float(weight))
             )
     every = trees + [tree for chain in chains for tree in chain]
-    _check_trees(name, every)
+    _check_trees(name, every, form)
     names = getattr(model, "feature_names_in_", None)
     return ExportedModel(
         name=name,
@@ -149,20 +151,20 @@ def read_model(model):
     )
 
 
-def _check_trees(name, trees):
-    """Refuse trees that are not of one kind, and such as the program does not know."""
+def _check_trees(name, trees, form):
+    """Refuse trees that are not of one kind, and such as nobody knows elsewhere."""
     first = trees[0]
     for t, tree in enumerate(trees):
         if tree.leaf_kind not in KNOWN_LEAVES:
             known = ", ".join(kind.name for kind in KNOWN_LEAVES)
             raise TypeError(
-                f"{name} cannot be exported to C: tree {t} has {tree.leaf_kind.name} leaves; "
+                f"{name} cannot be exported to {form}: tree {t} has {tree.leaf_kind.name} leaves; "
                 f"expected leaves of the kinds {known}"
             )
         arrays = {key for key, array in list_arrays(tree).items() if array is not None}
         if not arrays <= KNOWN_ARRAYS:
             raise TypeError(
-                f"{name} cannot be exported to C: tree {t} has "
+                f"{name} cannot be exported to {form}: tree {t} has "
                 f"{', '.join(sorted(arrays - KNOWN_ARRAYS))}; expected nodes that test planes, "
                 "products or intervals"
             )
