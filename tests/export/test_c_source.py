@@ -248,10 +248,10 @@ def test_not_fitted():
 
 
 def test_leaves_and_nodes_that_are_not_known(tree, monkeypatch):
-    monkeypatch.setattr(sys.modules["obtree.export.c_model"], "KNOWN_LEAVES", ())
+    monkeypatch.setattr(sys.modules["obtree.estimators.computed"], "KNOWN_LEAVES", ())
     with pytest.raises(TypeError, match=r"ObliqueTreeClassifier .* tree 0 has constant leaves"):
         to_c(tree)
     monkeypatch.undo()
-    monkeypatch.setattr(sys.modules["obtree.export.c_model"], "KNOWN_ARRAYS", {"value"})
+    monkeypatch.setattr(sys.modules["obtree.estimators.computed"], "KNOWN_ARRAYS", {"value"})
     with pytest.raises(TypeError, match=r"tree 0 has .*term_weight"):
         to_c(tree)
