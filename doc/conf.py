@@ -36,6 +36,8 @@ default_role = "py:obj"
 nitpicky = False
 
 autosummary_generate = True
+# The docstrings say what types mean; signatures stay short.
+autodoc_typehints = "none"
 autodoc_default_options = {
     "members": True,
     "inherited-members": True,

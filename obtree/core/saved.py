@@ -33,7 +33,7 @@ class SavedPart:
             return NotImplemented
         return vars(self) == vars(other)
 
-    __hash__ = None
+    __hash__ = None  # type: ignore[assignment]
 
     def explain(self, known):
         """Say why nothing can be fitted with it.

@@ -7,8 +7,12 @@ model: training and prediction subtract them here, as exactly as the type of the
 allows, and round once.
 """
 
+from typing import Self
+
 import numpy as np
 import scipy.sparse as sp
+
+from obtree.core.hints import Floats
 
 
 def shift_features(X, offset):
@@ -48,15 +52,15 @@ class OffsetModel:
     """
 
     #: What is subtracted from each feature, float64; None when nothing is.
-    feature_offset = None
-    _shifted = None
+    feature_offset: Floats | None = None
+    _shifted: Self | None = None
 
     @property
-    def shifted(self):
+    def shifted(self) -> Self:
         """The model for features from which `feature_offset` has been subtracted."""
         return self if self._shifted is None else self._shifted
 
-    def with_offset(self, offset):
+    def with_offset(self, offset: Floats | None) -> Self:
         """Let the model subtract numbers from the features before it looks at them.
 
         Parameters

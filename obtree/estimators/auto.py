@@ -3,6 +3,7 @@
 import numpy as np
 from sklearn.base import is_classifier
 
+from obtree.core.hints import Floats
 from obtree.core.params import check_param
 from obtree.estimators.bagging import BaseObliqueForest
 from obtree.estimators.base import PredictorCache
@@ -179,7 +180,7 @@ class BaseAutoForest(BaseObliqueForest):
         return values
 
     @property
-    def feature_importances_(self):
+    def feature_importances_(self) -> Floats:
         """Mean over trees of the decrease of impurity by feature, summing to 1."""
         total = super().feature_importances_
         for trees, weight in zip(

@@ -2,11 +2,13 @@
 
 import numbers
 import warnings
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import clone, is_regressor
 from sklearn.utils.validation import check_is_fitted
 
+from obtree.core.hints import ArrayLike, Floats, Integers, MatrixLike
 from obtree.core.names import show
 from obtree.core.params import FLAG, Integer, check_param
 from obtree.estimators.base import (
@@ -35,7 +37,7 @@ class BaseForestModel(ProximityMixin, BaseModel):
     """
 
     _combine_rules = COMBINE
-    _bootstrap_rules = (FLAG,)
+    _bootstrap_rules: tuple[Any, ...] = (FLAG,)
 
     def _list_tree_params(self):
         """Return the parameters that the forest's trees have from it."""
@@ -122,7 +124,7 @@ class BaseForestModel(ProximityMixin, BaseModel):
         """Return how the predictor is to combine the trees."""
         return check_param("combine", self.combine, *self._combine_rules)
 
-    def apply(self, X):
+    def apply(self, X: MatrixLike) -> Integers:
         """Return the leaf that each row ends in, for each tree.
 
         Parameters
@@ -137,7 +139,7 @@ class BaseForestModel(ProximityMixin, BaseModel):
         """
         return self._call_predictor("apply", X)
 
-    def decision_path(self, X):
+    def decision_path(self, X: MatrixLike) -> tuple[Any, Integers]:
         """Return the nodes that each row passes, for each tree.
 
         Parameters
@@ -155,7 +157,7 @@ class BaseForestModel(ProximityMixin, BaseModel):
         return self._call_predictor("decision_path", X)
 
     @property
-    def feature_importances_(self):
+    def feature_importances_(self) -> Floats:
         """Mean over trees of the decrease of impurity by feature, summing to 1."""
         check_is_fitted(self)
         trees = [tree for tree in self._list_trees() if tree.node_count > 1]
@@ -170,7 +172,7 @@ class BaseObliqueForest(BaseForestModel, BaseOblique):
 
     _bootstrap_rules = (FLAG, "auto")
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Grow the forest.
 
         Parameters

@@ -8,6 +8,7 @@ interrupted leaves the estimator as it was.
 
 import contextlib
 import operator
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin
@@ -82,11 +83,11 @@ class BaseModel(MultiOutputMixin, BaseEstimator):
 
     _splitter_param = "splitter"
     _mixes_settings = True
-    _other_starts = ()
+    _other_starts: tuple[str, ...] = ()
     _tree_attribute = "tree_"
     _predictor_kind = Predictor
 
-    def set_params(self, **params):
+    def set_params(self, **params: Any) -> Self:
         """Set parameters; ``<splitter>__<name>`` reaches those of the splitter.
 
         Parameters

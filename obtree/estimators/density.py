@@ -1,6 +1,7 @@
 """Density forests: DensityForest."""
 
 import dataclasses
+from typing import Self
 
 import numpy as np
 from scipy.sparse import issparse
@@ -8,11 +9,13 @@ from sklearn.base import DensityMixin
 from sklearn.utils.validation import check_is_fitted
 
 from obtree.builder.rule import NO_LIMIT, GrowthRule
+from obtree.core.hints import ArrayLike, Floats
 from obtree.core.names import show
 from obtree.core.params import FLAG, Integer, Number, check_param
 from obtree.data.scale import find_weight_unit
 from obtree.data.validate import round_features, validate_fit_features
 from obtree.data.validate_target import validate_sample_weight
+from obtree.estimators import hints
 from obtree.estimators.bagging import BaseForestModel
 from obtree.estimators.base import (
     PredictorCache,
@@ -149,19 +152,19 @@ class DensityForest(SampleMixin, MarginalMixin, DensityMixin, UnsupervisedTask, 
 
     def __init__(
         self,
-        n_estimators=100,
+        n_estimators: int = 100,
         *,
-        splitter=AUTO,
-        max_depth=None,
-        min_samples_leaf=None,
-        max_features=None,
-        truncate=True,
-        shrinkage=None,
-        max_samples=0.632,
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-    ):
+        splitter: hints.SplitterLike = AUTO,
+        max_depth: int | None = None,
+        min_samples_leaf: int | float | None = None,
+        max_features: hints.MaxFeatures = None,
+        truncate: bool = True,
+        shrinkage: float | None = None,
+        max_samples: int | float = 0.632,
+        n_jobs: int | None = None,
+        random_state: hints.Seed = None,
+        verbose: int = 0,
+    ) -> None:
         self.n_estimators = n_estimators
         self.splitter = splitter
         self.max_depth = max_depth
@@ -174,7 +177,7 @@ class DensityForest(SampleMixin, MarginalMixin, DensityMixin, UnsupervisedTask, 
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X, y=None, sample_weight=None):
+    def fit(self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
         """Estimate the density of the rows of X.
 
         Parameters
@@ -289,7 +292,7 @@ class DensityForest(SampleMixin, MarginalMixin, DensityMixin, UnsupervisedTask, 
         self.estimators_ = estimators
         self._predictor = PredictorCache(Predictor)
 
-    def score_samples(self, X):
+    def score_samples(self, X: ArrayLike) -> Floats:
         """Find the logarithm of the density of each row.
 
         Parameters
@@ -302,15 +305,15 @@ class DensityForest(SampleMixin, MarginalMixin, DensityMixin, UnsupervisedTask, 
         -------
         log_density : ndarray of shape (n_samples,)
         """
-        X = self._read_rows(X)
-        whole = ~np.isnan(X).any(axis=1)
-        values = np.empty(len(X))
-        values[whole] = self._score_whole(X[whole])
+        rows = self._read_rows(X)
+        whole = ~np.isnan(rows).any(axis=1)
+        values = np.empty(len(rows))
+        values[whole] = self._score_whole(rows[whole])
         if not whole.all():
-            values[~whole] = self._score_marginals(X[~whole])
+            values[~whole] = self._score_marginals(rows[~whole])
         return values
 
-    def score(self, X, y=None):
+    def score(self, X: ArrayLike, y: object = None) -> float:
         """Find the mean log density of rows.
 
         Parameters

@@ -3,17 +3,20 @@
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from obtree.core.hints import Floats
 from obtree.core.params import Integer, check_param
+from obtree.estimators import hints
 from obtree.estimators.base import draw_entropy, read_random_state
+from obtree.estimators.hints import Mixin
 
 # Draws for one row. A leaf that was hit once by the draws that measured its mass needs far fewer.
 MAX_ROUNDS = 100_000
 
 
-class SampleMixin:
+class SampleMixin(Mixin):
     """Gives a density forest its method `sample`."""
 
-    def sample(self, n_samples=1, random_state=None):
+    def sample(self, n_samples: int = 1, random_state: hints.Seed = None) -> Floats:
         """Draw rows from the density.
 
         A tree and one of its leaves are drawn, and then rows of the leaf's Gaussian until one

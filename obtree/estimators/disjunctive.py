@@ -1,6 +1,9 @@
 """Disjunctive normal trees: DisjunctiveTreeClassifier and DisjunctiveForestClassifier."""
 
+from typing import Literal
+
 from obtree.core.params import FLAG, check_param
+from obtree.estimators import hints
 from obtree.estimators.optimised import BaseOptimisedForest, BaseOptimisedTree
 from obtree.estimators.task import ClassificationTask
 from obtree.estimators.uncertainty import UncertaintyMixin, average_models
@@ -136,27 +139,27 @@ class DisjunctiveTreeClassifier(BaseDisjunctive, BaseOptimisedTree):
     def __init__(
         self,
         *,
-        init="axis",
-        criterion="gini",
-        max_depth=None,
-        min_samples_split=2,
-        min_samples_leaf=1,
-        min_weight_fraction_leaf=0.0,
-        max_features=None,
-        n_epochs=20,
-        learning_rate=0.02,
-        batch_size=16,
-        steepness=2.0,
-        max_steepness=3.0,
-        shared_weights=False,
-        validation_fraction=0.1,
-        n_iter_no_change=None,
-        tol=1e-4,
-        class_weight=None,
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-    ):
+        init: hints.Start = "axis",
+        criterion: str = "gini",
+        max_depth: int | None = None,
+        min_samples_split: int | float = 2,
+        min_samples_leaf: int | float = 1,
+        min_weight_fraction_leaf: float = 0.0,
+        max_features: hints.MaxFeatures = None,
+        n_epochs: int = 20,
+        learning_rate: float = 0.02,
+        batch_size: int = 16,
+        steepness: float = 2.0,
+        max_steepness: float = 3.0,
+        shared_weights: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int | None = None,
+        tol: float = 1e-4,
+        class_weight: hints.ClassWeight = None,
+        n_jobs: int | None = None,
+        random_state: hints.Seed = None,
+        verbose: int = 0,
+    ) -> None:
         self.init = init
         self.criterion = criterion
         self.max_depth = max_depth
@@ -289,32 +292,32 @@ class DisjunctiveForestClassifier(UncertaintyMixin, BaseDisjunctive, BaseOptimis
 
     def __init__(
         self,
-        n_estimators=20,
+        n_estimators: int = 20,
         *,
-        init="axis",
-        criterion="gini",
-        max_depth=None,
-        min_samples_split=2,
-        min_samples_leaf=1,
-        min_weight_fraction_leaf=0.0,
-        max_features="sqrt",
-        bootstrap="auto",
-        max_samples=None,
-        n_epochs=20,
-        learning_rate=0.02,
-        batch_size=16,
-        steepness=2.0,
-        max_steepness=3.0,
-        shared_weights=False,
-        combine="average",
-        validation_fraction=0.1,
-        n_iter_no_change=None,
-        tol=1e-4,
-        class_weight=None,
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-    ):
+        init: hints.Start = "axis",
+        criterion: str = "gini",
+        max_depth: int | None = None,
+        min_samples_split: int | float = 2,
+        min_samples_leaf: int | float = 1,
+        min_weight_fraction_leaf: float = 0.0,
+        max_features: hints.MaxFeatures = "sqrt",
+        bootstrap: bool | Literal["auto"] = "auto",
+        max_samples: int | float | None = None,
+        n_epochs: int = 20,
+        learning_rate: float = 0.02,
+        batch_size: int = 16,
+        steepness: float = 2.0,
+        max_steepness: float = 3.0,
+        shared_weights: bool = False,
+        combine: Literal["average", "vote"] = "average",
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int | None = None,
+        tol: float = 1e-4,
+        class_weight: hints.ClassWeight = None,
+        n_jobs: int | None = None,
+        random_state: hints.Seed = None,
+        verbose: int = 0,
+    ) -> None:
         self.n_estimators = n_estimators
         self.init = init
         self.criterion = criterion

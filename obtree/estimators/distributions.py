@@ -1,10 +1,13 @@
 """Predictive distributions of forests for regression: spreads, quantiles and log densities."""
 
 import warnings
+from collections.abc import Sequence
+from typing import Any, Literal, overload
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from obtree.core.hints import ArrayLike, Floats, MatrixLike
 from obtree.core.names import show
 from obtree.core.params import FLAG, check_param, refuse_param
 from obtree.estimators.base import PredictorCache
@@ -21,7 +24,7 @@ class DistributionMixin(ForestMixtureMixin):
     A subclass calls `_remember_rows` in its `fit`.
     """
 
-    _training = None
+    _training: Any = None
 
     def _remember_rows(self, plan):
         """Keep what predictive distributions need of the training rows."""
@@ -89,7 +92,22 @@ class DistributionMixin(ForestMixtureMixin):
             )
         return self._leaf_index.get([self._training, *self.estimators_])
 
-    def predict(self, X, return_std=False, quantiles=None):
+    @overload
+    def predict(
+        self,
+        X: MatrixLike,
+        return_std: Literal[False] = False,
+        quantiles: ArrayLike | None = None,
+    ) -> Floats: ...
+
+    @overload
+    def predict(
+        self, X: MatrixLike, return_std: Literal[True], quantiles: None = None
+    ) -> tuple[Floats, Floats]: ...
+
+    def predict(
+        self, X: MatrixLike, return_std: bool = False, quantiles: ArrayLike | None = None
+    ) -> Floats | tuple[Floats, Floats]:
         """Predict the value of each row, and how it is distributed.
 
         The distribution is that of the mean of the trees plus an error whose scale depends on the
@@ -125,19 +143,20 @@ class DistributionMixin(ForestMixtureMixin):
                 "one of the two"
             )
         levels = None if quantiles is None else read_levels(quantiles)
+        is_single = quantiles is not None and np.ndim(quantiles) == 0
         check_is_fitted(self)
         if self._predicts_gaussians():
             if return_std:
                 return tuple(map(self._shape_outputs, self._predict_gaussian_moments(X)))
             found = self._predict_gaussian_quantiles(X, levels)
-            return self._shape_quantiles(found, np.ndim(quantiles) == 0)
+            return self._shape_quantiles(found, is_single)
         mean, scale, model = self._predict_distribution(X)
         if return_std:
             return self._shape_outputs(mean), self._shape_outputs(model.measure_std(scale))
         found = model.find_quantiles(mean, scale, levels)
-        return self._shape_quantiles(found, np.ndim(quantiles) == 0)
+        return self._shape_quantiles(found, is_single)
 
-    def log_prob(self, X, y):
+    def log_prob(self, X: MatrixLike, y: ArrayLike) -> Floats:
         """Return the logarithm of the predictive density of y.
 
         The distribution is that of `predict`, smoothed; it is positive everywhere.
@@ -175,17 +194,19 @@ class DistributionMixin(ForestMixtureMixin):
 
     def predict_quantiles(
         self,
-        X=None,
-        quantiles=0.5,
+        X: MatrixLike | None = None,
+        quantiles: ArrayLike = 0.5,
         *,
-        interpolation="linear",
-        weighted_quantile=True,
-        weighted_leaves=True,
-        aggregate_leaves_first=True,
-        oob_score=False,
-        indices=None,
-        duplicates=None,
-    ):
+        interpolation: Literal[
+            "linear", "lower", "higher", "midpoint", "nearest", "inverted_cdf"
+        ] = "linear",
+        weighted_quantile: bool = True,
+        weighted_leaves: bool = True,
+        aggregate_leaves_first: bool = True,
+        oob_score: bool = False,
+        indices: ArrayLike | None = None,
+        duplicates: Sequence[Sequence[int]] | None = None,
+    ) -> Floats:
         """Predict quantiles of the training rows that share leaves with each row.
 
         Each tree shares its weight among the rows of its sample in the leaf; sums over trees are

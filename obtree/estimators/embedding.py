@@ -1,6 +1,7 @@
 """ForestEmbedding: coordinates of few dimensions for rows that a forest finds near."""
 
 import dataclasses
+from typing import Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -8,7 +9,9 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
+from obtree.core.hints import ArrayLike, Floats, MatrixLike
 from obtree.core.params import Integer, check_param
+from obtree.estimators import hints
 from obtree.estimators.affinity import AffinityGraph, Scaler
 from obtree.estimators.base import (
     BaseModel,
@@ -139,21 +142,21 @@ class ForestEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Proximi
 
     def __init__(
         self,
-        n_components=2,
+        n_components: int = 2,
         *,
-        n_estimators=100,
-        grow_on="auto",
-        affinity="gaussian",
-        power=4,
-        splitter="random_oblique",
-        max_depth=None,
-        min_samples_leaf=5,
-        max_features="sqrt",
-        max_bytes=2**30,
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-    ):
+        n_estimators: int = 100,
+        grow_on: Literal["auto", "density", "y", "random"] = "auto",
+        affinity: Literal["binary", "gaussian", "mahalanobis"] = "gaussian",
+        power: int = 4,
+        splitter: hints.SplitterLike = "random_oblique",
+        max_depth: int | None = None,
+        min_samples_leaf: int | float = 5,
+        max_features: hints.MaxFeatures = "sqrt",
+        max_bytes: int = 2**30,
+        n_jobs: int | None = None,
+        random_state: hints.Seed = None,
+        verbose: int = 0,
+    ) -> None:
         self.n_components = n_components
         self.n_estimators = n_estimators
         self.grow_on = grow_on
@@ -168,7 +171,9 @@ class ForestEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Proximi
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X, y=None, sample_weight=None):
+    def fit(
+        self, X: MatrixLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Grow the trees and find the coordinates of the rows.
 
         Parameters
@@ -188,7 +193,9 @@ class ForestEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Proximi
         self.fit_transform(X, y, sample_weight)
         return self
 
-    def fit_transform(self, X, y=None, sample_weight=None):
+    def fit_transform(
+        self, X: MatrixLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Floats:
         """Grow the trees and return the coordinates of the rows.
 
         Parameters
@@ -227,7 +234,7 @@ class ForestEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Proximi
             self.embedding_ = found if plan.rows is None else self._place_all(plan)
         return self.embedding_.copy()
 
-    def transform(self, X):
+    def transform(self, X: MatrixLike) -> Floats:
         """Return the coordinates of rows.
 
         Parameters

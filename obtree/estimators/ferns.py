@@ -2,12 +2,15 @@
 
 import dataclasses
 import functools
+from typing import Literal, Self
 
 from obtree.builder.rule import NO_LIMIT
+from obtree.core.hints import ArrayLike, FloatsByOutput, MatrixLike
 from obtree.core.names import show
 from obtree.core.params import Integer, Number, check_param
 from obtree.data.scale import find_weight_unit
 from obtree.data.validate_target import validate_sample_weight
+from obtree.estimators import hints
 from obtree.estimators.bagging import BaseForestModel
 from obtree.estimators.base import PredictorCache, draw_entropy, restore_on_error, spawn_seeds
 from obtree.estimators.params import VERBOSE
@@ -106,17 +109,17 @@ class FernClassifier(UpdateForestMixin, ClassificationTask, BaseForestModel):
 
     def __init__(
         self,
-        n_estimators=100,
+        n_estimators: int = 100,
         *,
-        depth=12,
-        splitter="random_oblique",
-        n_candidates=5,
-        smoothing=0.1,
-        class_weight=None,
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-    ):
+        depth: int = 12,
+        splitter: Literal["axis_random", "random_oblique"] = "random_oblique",
+        n_candidates: int = 5,
+        smoothing: float = 0.1,
+        class_weight: hints.ClassWeights = None,
+        n_jobs: int | None = None,
+        random_state: hints.Seed = None,
+        verbose: int = 0,
+    ) -> None:
         self.n_estimators = n_estimators
         self.depth = depth
         self.splitter = splitter
@@ -127,7 +130,7 @@ class FernClassifier(UpdateForestMixin, ClassificationTask, BaseForestModel):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Draw the questions and count the answers.
 
         Parameters
@@ -163,7 +166,7 @@ class FernClassifier(UpdateForestMixin, ClassificationTask, BaseForestModel):
             self._store_forest(children, plan.target.n_outputs, classes, plan.rule.max_features)
         return self
 
-    def predict_log_proba(self, X):
+    def predict_log_proba(self, X: MatrixLike) -> FloatsByOutput:
         """Predict the logarithm of the probability of each class.
 
         Parameters

@@ -1,11 +1,13 @@
 """Bagged greedy trees: ObliqueForestClassifier and ObliqueForestRegressor."""
 
 import warnings
+from typing import Literal
 
 import numpy as np
 
 from obtree.core.names import show
 from obtree.core.params import check_param
+from obtree.estimators import hints
 from obtree.estimators.auto import BaseAutoForest
 from obtree.estimators.distributions import DistributionMixin
 from obtree.estimators.params import expand_class_weight
@@ -142,34 +144,34 @@ class ObliqueForestClassifier(
 
     def __init__(
         self,
-        n_estimators=100,
+        n_estimators: int = 100,
         *,
-        splitter="auto",
-        criterion="gini",
-        max_depth=None,
-        min_samples_split=2,
-        min_samples_leaf=1,
-        min_weight_fraction_leaf=0.0,
-        max_features="sqrt",
-        max_leaf_nodes=None,
-        min_impurity_decrease=0.0,
-        bootstrap="auto",
-        oob_score=False,
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-        warm_start=False,
-        class_weight=None,
-        ccp_alpha=0.0,
-        max_samples=None,
-        monotonic_cst=None,
-        combine="average",
-        rotation=None,
-        rotation_size=3,
-        leaf="constant",
-        leaf_l2=1.0,
-        relevance="auto",
-    ):
+        splitter: hints.SplitterChoice = "auto",
+        criterion: hints.ClassCriterion = "gini",
+        max_depth: int | None = None,
+        min_samples_split: int | float = 2,
+        min_samples_leaf: int | float = 1,
+        min_weight_fraction_leaf: float = 0.0,
+        max_features: hints.MaxFeatures = "sqrt",
+        max_leaf_nodes: int | None = None,
+        min_impurity_decrease: float = 0.0,
+        bootstrap: bool | Literal["auto"] = "auto",
+        oob_score: hints.OutOfBagScore = False,
+        n_jobs: int | None = None,
+        random_state: hints.Seed = None,
+        verbose: int = 0,
+        warm_start: bool = False,
+        class_weight: hints.ClassWeights | Literal["balanced_subsample"] | None = None,
+        ccp_alpha: float = 0.0,
+        max_samples: int | float | None = None,
+        monotonic_cst: hints.Monotonic = None,
+        combine: Literal["average", "product", "vote"] = "average",
+        rotation: Literal["pca"] | None = None,
+        rotation_size: int = 3,
+        leaf: hints.ClassLeaf = "constant",
+        leaf_l2: float = 1.0,
+        relevance: bool | Literal["auto"] = "auto",
+    ) -> None:
         self.n_estimators = n_estimators
         self.splitter = splitter
         self.criterion = criterion
@@ -342,33 +344,33 @@ class ObliqueForestRegressor(DistributionMixin, UpdateForestMixin, RegressionTas
 
     def __init__(
         self,
-        n_estimators=100,
+        n_estimators: int = 100,
         *,
-        splitter="auto",
-        criterion="squared_error",
-        max_depth=None,
-        min_samples_split=2,
-        min_samples_leaf=1,
-        min_weight_fraction_leaf=0.0,
-        max_features=1.0,
-        max_leaf_nodes=None,
-        min_impurity_decrease=0.0,
-        bootstrap="auto",
-        oob_score=False,
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-        warm_start=False,
-        ccp_alpha=0.0,
-        max_samples=None,
-        monotonic_cst=None,
-        combine="average",
-        rotation=None,
-        rotation_size=3,
-        leaf="constant",
-        leaf_l2=1.0,
-        relevance="auto",
-    ):
+        splitter: hints.SplitterChoice = "auto",
+        criterion: hints.NumberCriterion = "squared_error",
+        max_depth: int | None = None,
+        min_samples_split: int | float = 2,
+        min_samples_leaf: int | float = 1,
+        min_weight_fraction_leaf: float = 0.0,
+        max_features: hints.MaxFeatures = 1.0,
+        max_leaf_nodes: int | None = None,
+        min_impurity_decrease: float = 0.0,
+        bootstrap: bool | Literal["auto"] = "auto",
+        oob_score: hints.OutOfBagScore = False,
+        n_jobs: int | None = None,
+        random_state: hints.Seed = None,
+        verbose: int = 0,
+        warm_start: bool = False,
+        ccp_alpha: float = 0.0,
+        max_samples: int | float | None = None,
+        monotonic_cst: hints.Monotonic = None,
+        combine: Literal["average"] = "average",
+        rotation: Literal["pca"] | None = None,
+        rotation_size: int = 3,
+        leaf: hints.NumberLeaf = "constant",
+        leaf_l2: float = 1.0,
+        relevance: bool | Literal["auto"] = "auto",
+    ) -> None:
         self.n_estimators = n_estimators
         self.splitter = splitter
         self.criterion = criterion

@@ -8,14 +8,17 @@ factor for all variances of an output makes up for that.
 """
 
 import numbers
+from typing import Literal, overload
 
 import numpy as np
 from scipy.special import logsumexp, ndtr, ndtri
 from sklearn.utils.validation import check_is_fitted
 
+from obtree.core.hints import ArrayLike, Floats, MatrixLike
 from obtree.core.names import show
 from obtree.core.params import FLAG, check_param
 from obtree.data.validate_target import validate_real_target
+from obtree.estimators.hints import Mixin
 from obtree.estimators.oob import to_predict_layout
 from obtree.tree.predict import Predictor
 
@@ -167,7 +170,7 @@ def _find_best_step(judge):
     return max(range(low, high + 1), key=look)
 
 
-class GaussianMixture:
+class GaussianMixture(Mixin):
     """What estimators know whose leaves predict Gaussians; a tree or a forest stands beside it."""
 
     def _predicts_gaussians(self):
@@ -213,7 +216,13 @@ class GaussianMixture:
 class TreeDistributionMixin(GaussianMixture):
     """Predictive distributions of single trees for regression."""
 
-    def predict(self, X, return_std=False):
+    @overload
+    def predict(self, X: MatrixLike, return_std: Literal[False] = False) -> Floats: ...
+
+    @overload
+    def predict(self, X: MatrixLike, return_std: Literal[True]) -> tuple[Floats, Floats]: ...
+
+    def predict(self, X: MatrixLike, return_std: bool = False) -> Floats | tuple[Floats, Floats]:
         """Predict the value of each row.
 
         Parameters
@@ -238,7 +247,7 @@ class TreeDistributionMixin(GaussianMixture):
             return mean[:, 0], deviation[:, 0]
         return mean, deviation
 
-    def log_prob(self, X, y):
+    def log_prob(self, X: MatrixLike, y: ArrayLike) -> Floats:
         """Return the logarithm of the density that a tree with linear Gaussian leaves predicts.
 
         Parameters

@@ -14,6 +14,8 @@ a RandomState instance None, and a fitted tree to start from the name of the def
 
 import importlib.metadata
 import os
+from os import PathLike
+from typing import Any
 
 import numpy as np
 from sklearn.base import is_classifier
@@ -91,7 +93,7 @@ ESTIMATORS = {
 }
 
 
-def save_model(path, estimator):
+def save_model(path: str | PathLike[str], estimator: object) -> None:
     """Write a fitted estimator to a file.
 
     Parameters
@@ -156,7 +158,9 @@ def save_model(path, estimator):
     write_archive(path, header, arrays)
 
 
-def load_model(path, *, max_bytes=MAX_BYTES, allow_plugins=False):
+def load_model(
+    path: str | PathLike[str], *, max_bytes: int = MAX_BYTES, allow_plugins: bool = False
+) -> Any:
     """Read a fitted estimator from a file written by `save_model`.
 
     Parameters

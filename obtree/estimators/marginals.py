@@ -7,11 +7,15 @@ are used for all rows, so that the density given a condition is a smooth multipl
 density.
 """
 
+from typing import Any
+
 import numpy as np
 from scipy.special import logsumexp
 
+from obtree.core.hints import ArrayLike
 from obtree.core.names import show
 from obtree.core.params import Integer, check_param, refuse_param
+from obtree.estimators.hints import Mixin
 from obtree.forest.calls import run_calls
 from obtree.forest.gaussians import draw_rows, integrate_out, list_paths
 
@@ -27,10 +31,10 @@ BLOCK_ROWS = 64
 DRAW_STREAM = 4
 
 
-class MarginalMixin:
+class MarginalMixin(Mixin):
     """Gives a density forest densities of some columns, given others or not."""
 
-    def conditional(self, X, columns):
+    def conditional(self, X: ArrayLike, columns: ArrayLike) -> Any:
         """Find the density and the mean of some columns, given the others.
 
         Parameters
@@ -63,20 +67,20 @@ class MarginalMixin:
         >>> bool(abs(mean[0, 0] - 1.5) < 0.1)
         True
         """
-        X = self._read_rows(X)
+        rows = self._read_rows(X)
         wanted = self._find_columns(columns)
-        rest = X.copy()
+        rest = rows.copy()
         rest[:, wanted] = np.nan
         condition, mean = self._integrate_out(rest, wanted)
         met = condition > LEAST_LOG_DENSITY
         if not met.all():
             self._refuse_condition(rest[np.argmin(met)], int(np.argmin(met)))
-        log_density = np.zeros(len(X))
-        asked = ~np.isnan(X[:, wanted]).all(axis=1)
-        whole = asked & ~np.isnan(X).any(axis=1)
-        log_density[whole] = self._score_whole(X[whole]) - condition[whole]
+        log_density = np.zeros(len(rows))
+        asked = ~np.isnan(rows[:, wanted]).all(axis=1)
+        whole = asked & ~np.isnan(rows).any(axis=1)
+        log_density[whole] = self._score_whole(rows[whole]) - condition[whole]
         some = asked & ~whole
-        log_density[some] = self._score_marginals(X[some]) - condition[some]
+        log_density[some] = self._score_marginals(rows[some]) - condition[some]
         return log_density, mean
 
     def _find_columns(self, columns):

@@ -1,5 +1,8 @@
 """Trees optimised as a whole down a bound on their loss: NonGreedyTree...."""
 
+from typing import Literal
+
+from obtree.estimators import hints
 from obtree.estimators.optimised import BaseOptimisedTree
 from obtree.estimators.task import ClassificationTask, RegressionTask
 from obtree.optim.nongreedy import NonGreedyOptimiser
@@ -106,28 +109,28 @@ class NonGreedyTreeClassifier(ClassificationTask, BaseOptimisedTree):
     def __init__(
         self,
         *,
-        init="co2",
-        criterion="entropy",
-        max_depth=10,
-        min_samples_split=2,
-        min_samples_leaf=1,
-        min_weight_fraction_leaf=0.0,
-        max_features=None,
-        inference="fast",
-        stable=False,
-        nu=2000.0,
-        learning_rate=0.3,
-        momentum=0.9,
-        n_epochs=15,
-        batch_size=100,
-        prune_inactive=True,
-        validation_fraction=0.1,
-        n_iter_no_change=None,
-        class_weight=None,
-        n_jobs=None,
-        verbose=0,
-        random_state=None,
-    ):
+        init: hints.Start = "co2",
+        criterion: hints.ClassCriterion = "entropy",
+        max_depth: int = 10,
+        min_samples_split: int | float = 2,
+        min_samples_leaf: int | float = 1,
+        min_weight_fraction_leaf: float = 0.0,
+        max_features: hints.MaxFeatures = None,
+        inference: Literal["fast", "full"] = "fast",
+        stable: bool = False,
+        nu: float = 2000.0,
+        learning_rate: float = 0.3,
+        momentum: float = 0.9,
+        n_epochs: int = 15,
+        batch_size: int = 100,
+        prune_inactive: bool = True,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int | None = None,
+        class_weight: hints.ClassWeight = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        random_state: hints.Seed = None,
+    ) -> None:
         self.init = init
         self.criterion = criterion
         self.max_depth = max_depth
@@ -246,27 +249,27 @@ class NonGreedyTreeRegressor(RegressionTask, BaseOptimisedTree):
     def __init__(
         self,
         *,
-        init="co2",
-        criterion="squared_error",
-        max_depth=10,
-        min_samples_split=2,
-        min_samples_leaf=5,
-        min_weight_fraction_leaf=0.0,
-        max_features=None,
-        inference="fast",
-        stable=False,
-        nu=20000.0,
-        learning_rate=0.1,
-        momentum=0.9,
-        n_epochs=40,
-        batch_size=100,
-        prune_inactive=True,
-        validation_fraction=0.1,
-        n_iter_no_change=None,
-        n_jobs=None,
-        verbose=0,
-        random_state=None,
-    ):
+        init: hints.Start = "co2",
+        criterion: hints.NumberCriterion = "squared_error",
+        max_depth: int = 10,
+        min_samples_split: int | float = 2,
+        min_samples_leaf: int | float = 5,
+        min_weight_fraction_leaf: float = 0.0,
+        max_features: hints.MaxFeatures = None,
+        inference: Literal["fast", "full"] = "fast",
+        stable: bool = False,
+        nu: float = 20000.0,
+        learning_rate: float = 0.1,
+        momentum: float = 0.9,
+        n_epochs: int = 40,
+        batch_size: int = 100,
+        prune_inactive: bool = True,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        random_state: hints.Seed = None,
+    ) -> None:
         self.init = init
         self.criterion = criterion
         self.max_depth = max_depth

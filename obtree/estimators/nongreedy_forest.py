@@ -1,5 +1,8 @@
 """Forests of trees that are optimised as a whole: NonGreedyForest..."""
 
+from typing import Literal
+
+from obtree.estimators import hints
 from obtree.estimators.distributions import DistributionMixin
 from obtree.estimators.nongreedy import NonGreedyTreeClassifier, NonGreedyTreeRegressor
 from obtree.estimators.optimised import BaseOptimisedForest
@@ -116,32 +119,32 @@ class NonGreedyForestClassifier(UncertaintyMixin, ClassificationTask, BaseOptimi
 
     def __init__(
         self,
-        n_estimators=20,
+        n_estimators: int = 20,
         *,
-        init="co2",
-        criterion="entropy",
-        max_depth=10,
-        min_samples_split=2,
-        min_samples_leaf=1,
-        min_weight_fraction_leaf=0.0,
-        max_features="sqrt",
-        inference="fast",
-        stable=False,
-        nu=2000.0,
-        learning_rate=0.3,
-        momentum=0.9,
-        n_epochs=15,
-        batch_size=100,
-        prune_inactive=True,
-        validation_fraction=0.1,
-        n_iter_no_change=None,
-        bootstrap=False,
-        combine="average",
-        class_weight=None,
-        n_jobs=None,
-        verbose=0,
-        random_state=None,
-    ):
+        init: hints.Start = "co2",
+        criterion: hints.ClassCriterion = "entropy",
+        max_depth: int = 10,
+        min_samples_split: int | float = 2,
+        min_samples_leaf: int | float = 1,
+        min_weight_fraction_leaf: float = 0.0,
+        max_features: hints.MaxFeatures = "sqrt",
+        inference: Literal["fast", "full"] = "fast",
+        stable: bool = False,
+        nu: float = 2000.0,
+        learning_rate: float = 0.3,
+        momentum: float = 0.9,
+        n_epochs: int = 15,
+        batch_size: int = 100,
+        prune_inactive: bool = True,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int | None = None,
+        bootstrap: bool = False,
+        combine: Literal["average", "product", "vote"] = "average",
+        class_weight: hints.ClassWeight = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        random_state: hints.Seed = None,
+    ) -> None:
         self.n_estimators = n_estimators
         self.init = init
         self.criterion = criterion
@@ -271,31 +274,31 @@ class NonGreedyForestRegressor(DistributionMixin, RegressionTask, BaseOptimisedF
 
     def __init__(
         self,
-        n_estimators=20,
+        n_estimators: int = 20,
         *,
-        init="co2",
-        criterion="squared_error",
-        max_depth=10,
-        min_samples_split=2,
-        min_samples_leaf=5,
-        min_weight_fraction_leaf=0.0,
-        max_features=1.0,
-        inference="fast",
-        stable=False,
-        nu=20000.0,
-        learning_rate=0.1,
-        momentum=0.9,
-        n_epochs=40,
-        batch_size=100,
-        prune_inactive=True,
-        validation_fraction=0.1,
-        n_iter_no_change=None,
-        bootstrap=True,
-        combine="average",
-        n_jobs=None,
-        verbose=0,
-        random_state=None,
-    ):
+        init: hints.Start = "co2",
+        criterion: hints.NumberCriterion = "squared_error",
+        max_depth: int = 10,
+        min_samples_split: int | float = 2,
+        min_samples_leaf: int | float = 5,
+        min_weight_fraction_leaf: float = 0.0,
+        max_features: hints.MaxFeatures = 1.0,
+        inference: Literal["fast", "full"] = "fast",
+        stable: bool = False,
+        nu: float = 20000.0,
+        learning_rate: float = 0.1,
+        momentum: float = 0.9,
+        n_epochs: int = 40,
+        batch_size: int = 100,
+        prune_inactive: bool = True,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int | None = None,
+        bootstrap: bool = True,
+        combine: Literal["average"] = "average",
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        random_state: hints.Seed = None,
+    ) -> None:
         self.n_estimators = n_estimators
         self.init = init
         self.criterion = criterion

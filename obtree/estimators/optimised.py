@@ -8,11 +8,13 @@ the data and grows the trees to start from.
 """
 
 import dataclasses
+from typing import Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, is_classifier
 from sklearn.utils.validation import check_is_fitted
 
+from obtree.core.hints import ArrayLike, MatrixLike
 from obtree.core.names import show
 from obtree.core.params import Integer, Number, check_param, refuse_param
 from obtree.estimators.bagging import BaseForestModel
@@ -83,9 +85,9 @@ class BaseOptimised(BaseModel):
     _splitter_param = "init"
 
     #: Names that stand for a start that the optimiser makes itself.
-    _own_starts = ()
+    _own_starts: tuple[str, ...] = ()
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Grow a tree, or those of a forest, and optimise each as a whole.
 
         Parameters

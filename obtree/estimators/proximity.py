@@ -5,11 +5,15 @@ trees that saw neither, which does not call rows near because a tree has learnt 
 the weights of the training rows in the forest's prediction (Rhodes, Cutler and Moon, 2023).
 """
 
+from typing import Any, Literal
+
 import numpy as np
 import scipy.sparse as sp
 
+from obtree.core.hints import MatrixLike
 from obtree.core.names import show
 from obtree.core.params import Integer, check_param
+from obtree.estimators.hints import Mixin
 from obtree.estimators.leaf_rows import find_leaves, list_leaf_rows
 from obtree.forest.proximity import LeafJoin
 
@@ -18,10 +22,18 @@ KINDS = ("leaf", "oob", "gap")
 INDEX_BYTES = 4
 
 
-class ProximityMixin:
+class ProximityMixin(Mixin):
     """Proximities, for forests whose trees have leaves."""
 
-    def proximity(self, X, Y=None, *, kind="leaf", n_neighbors=None, max_bytes=3 * 2**29):
+    def proximity(
+        self,
+        X: MatrixLike,
+        Y: MatrixLike | None = None,
+        *,
+        kind: Literal["leaf", "oob", "gap"] = "leaf",
+        n_neighbors: int | None = None,
+        max_bytes: int = 3 * 2**29,
+    ) -> Any:
         """Return how near rows are to each other, by the leaves they share.
 
         Parameters

@@ -9,14 +9,17 @@ say as well, and the last word where hidden labels tell that the unlabelled rows
 
 import copy
 import dataclasses
+from typing import Literal, Self
 
 import numpy as np
 
 from obtree.builder.rule import GrowthRule
+from obtree.core.hints import ArrayLike, MatrixLike
 from obtree.core.names import show
 from obtree.core.params import FLAG, Integer, Number, check_param
 from obtree.criterion.semi_supervised import SemiSupervisedGain
 from obtree.data.validate_target import validate_partial_target
+from obtree.estimators import hints
 from obtree.estimators.base import draw_entropy, restore_on_error, spawn_seeds
 from obtree.estimators.dense import check_memory, make_dense
 from obtree.estimators.forest import ObliqueForestClassifier
@@ -158,30 +161,30 @@ class SemiSupervisedForestClassifier(ObliqueForestClassifier):
 
     def __init__(
         self,
-        n_estimators=100,
+        n_estimators: int = 100,
         *,
-        alpha=1.0,
-        structure_splitter="random_oblique",
-        n_structure_trees=20,
-        structure_min_samples_leaf="auto",
-        n_neighbors=10,
-        fallback=True,
-        splitter="auto",
-        criterion="gini",
-        max_depth=None,
-        min_samples_split=2,
-        min_samples_leaf=1,
-        min_weight_fraction_leaf=0.0,
-        max_features="sqrt",
-        max_leaf_nodes=None,
-        min_impurity_decrease=0.0,
-        bootstrap="auto",
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-        max_samples=None,
-        combine="average",
-    ):
+        alpha: float = 1.0,
+        structure_splitter: Literal["random_oblique", "axis", "axis_random"] = "random_oblique",
+        n_structure_trees: int = 20,
+        structure_min_samples_leaf: int | Literal["auto"] = "auto",
+        n_neighbors: int = 10,
+        fallback: bool = True,
+        splitter: hints.SplitterChoice = "auto",
+        criterion: hints.ClassCriterion = "gini",
+        max_depth: int | None = None,
+        min_samples_split: int | float = 2,
+        min_samples_leaf: int | float = 1,
+        min_weight_fraction_leaf: float = 0.0,
+        max_features: hints.MaxFeatures = "sqrt",
+        max_leaf_nodes: int | None = None,
+        min_impurity_decrease: float = 0.0,
+        bootstrap: bool | Literal["auto"] = "auto",
+        n_jobs: int | None = None,
+        random_state: hints.Seed = None,
+        verbose: int = 0,
+        max_samples: int | float | None = None,
+        combine: Literal["average", "product", "vote"] = "average",
+    ) -> None:
         self.n_estimators = n_estimators
         self.alpha = alpha
         self.structure_splitter = structure_splitter
@@ -205,7 +208,7 @@ class SemiSupervisedForestClassifier(ObliqueForestClassifier):
         self.max_samples = max_samples
         self.combine = combine
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Let labels travel to the rows without one, and grow the forest.
 
         Parameters
@@ -231,7 +234,7 @@ class SemiSupervisedForestClassifier(ObliqueForestClassifier):
             self._grow_and_store(_take_labelled(plan, codes), [], entropy)
             prior = self._predict_values(X)[:, 0]
             self.fallback_ = False
-            self.check_ = {}
+            self.check_: dict[str, float] = {}
             distributions = clamp(prior, codes)
             if (codes < 0).any() and len(self.classes_) > 1:
                 distributions = self._transduce(plan, distributions, prior, entropy)

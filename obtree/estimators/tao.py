@@ -1,12 +1,14 @@
 """Trees by alternating optimisation: TAOTreeClassifier and TAOTreeRegressor."""
 
 import dataclasses
+from typing import Literal
 
 import numpy as np
 import scipy.sparse as sp
 
 from obtree.core.names import show
 from obtree.core.params import Integer, check_param
+from obtree.estimators import hints
 from obtree.estimators.optimised import BaseOptimised, BaseOptimisedTree
 from obtree.estimators.task import ClassificationTask, RegressionTask
 from obtree.optim.tao import LEAF_KINDS, MAX_BYTE_FEATURES, MAX_NEWTON_FEATURES, TAO
@@ -231,22 +233,22 @@ class TAOTreeClassifier(ClassificationTask, BaseTAO, BaseOptimisedTree):
     def __init__(
         self,
         *,
-        init="auto",
-        leaf="constant",
-        max_depth=8,
-        min_samples_leaf=1,
-        min_weight_fraction_leaf=0.0,
-        max_features=None,
-        l1=0.01,
-        n_iter=6,
-        tol=1e-4,
-        validation_fraction=0.1,
-        n_iter_no_change=None,
-        class_weight=None,
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-    ):
+        init: hints.Start = "auto",
+        leaf: Literal["constant", "linear"] = "constant",
+        max_depth: int = 8,
+        min_samples_leaf: int | float | Literal["auto"] = 1,
+        min_weight_fraction_leaf: float = 0.0,
+        max_features: hints.MaxFeatures = None,
+        l1: float = 0.01,
+        n_iter: int = 6,
+        tol: float = 1e-4,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int | None = None,
+        class_weight: hints.ClassWeight = None,
+        n_jobs: int | None = None,
+        random_state: hints.Seed = None,
+        verbose: int = 0,
+    ) -> None:
         self.init = init
         self.leaf = leaf
         self.max_depth = max_depth
@@ -357,22 +359,22 @@ class TAOTreeRegressor(RegressionTask, BaseTAO, BaseOptimisedTree):
     def __init__(
         self,
         *,
-        init="axis",
-        leaf="constant",
-        max_depth=8,
-        min_samples_leaf=5,
-        min_weight_fraction_leaf=0.0,
-        max_features=None,
-        l1=0.01,
-        ridge=1.0,
-        n_iter=5,
-        tol=1e-4,
-        validation_fraction=0.1,
-        n_iter_no_change=None,
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-    ):
+        init: hints.Start = "axis",
+        leaf: Literal["constant", "linear"] = "constant",
+        max_depth: int = 8,
+        min_samples_leaf: int | float | Literal["auto"] = 5,
+        min_weight_fraction_leaf: float = 0.0,
+        max_features: hints.MaxFeatures = None,
+        l1: float = 0.01,
+        ridge: float = 1.0,
+        n_iter: int = 5,
+        tol: float = 1e-4,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int | None = None,
+        n_jobs: int | None = None,
+        random_state: hints.Seed = None,
+        verbose: int = 0,
+    ) -> None:
         self.init = init
         self.leaf = leaf
         self.max_depth = max_depth

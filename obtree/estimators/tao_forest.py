@@ -1,5 +1,8 @@
 """Forests by alternating optimisation: TAOForestClassifier and TAOForestRegressor."""
 
+from typing import Literal
+
+from obtree.estimators import hints
 from obtree.estimators.distributions import DistributionMixin
 from obtree.estimators.optimised import BaseOptimisedForest
 from obtree.estimators.tao import (
@@ -119,27 +122,27 @@ class TAOForestClassifier(UncertaintyMixin, ClassificationTask, BaseTAOForest):
 
     def __init__(
         self,
-        n_estimators=30,
+        n_estimators: int = 30,
         *,
-        init="auto",
-        leaf="constant",
-        max_depth=None,
-        min_samples_leaf="auto",
-        min_weight_fraction_leaf=0.0,
-        max_features="sqrt",
-        l1=0.01,
-        n_iter=5,
-        tol=1e-4,
-        validation_fraction=0.1,
-        n_iter_no_change=None,
-        bootstrap=True,
-        max_samples=None,
-        combine="auto",
-        class_weight=None,
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-    ):
+        init: hints.Start = "auto",
+        leaf: Literal["constant", "linear"] = "constant",
+        max_depth: int | None = None,
+        min_samples_leaf: int | float | Literal["auto"] = "auto",
+        min_weight_fraction_leaf: float = 0.0,
+        max_features: hints.MaxFeatures = "sqrt",
+        l1: float = 0.01,
+        n_iter: int = 5,
+        tol: float = 1e-4,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int | None = None,
+        bootstrap: bool = True,
+        max_samples: int | float | None = None,
+        combine: Literal["auto", "average", "product", "vote"] = "auto",
+        class_weight: hints.ClassWeight = None,
+        n_jobs: int | None = None,
+        random_state: hints.Seed = None,
+        verbose: int = 0,
+    ) -> None:
         self.n_estimators = n_estimators
         self.init = init
         self.leaf = leaf
@@ -267,27 +270,27 @@ class TAOForestRegressor(DistributionMixin, RegressionTask, BaseTAOForest):
 
     def __init__(
         self,
-        n_estimators=30,
+        n_estimators: int = 30,
         *,
-        init="axis",
-        leaf="constant",
-        max_depth=10,
-        min_samples_leaf=5,
-        min_weight_fraction_leaf=0.0,
-        max_features="sqrt",
-        l1=0.01,
-        ridge=1.0,
-        n_iter=5,
-        tol=1e-4,
-        validation_fraction=0.1,
-        n_iter_no_change=None,
-        bootstrap=True,
-        max_samples=None,
-        combine="average",
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-    ):
+        init: hints.Start = "axis",
+        leaf: Literal["constant", "linear"] = "constant",
+        max_depth: int = 10,
+        min_samples_leaf: int | float | Literal["auto"] = 5,
+        min_weight_fraction_leaf: float = 0.0,
+        max_features: hints.MaxFeatures = "sqrt",
+        l1: float = 0.01,
+        ridge: float = 1.0,
+        n_iter: int = 5,
+        tol: float = 1e-4,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int | None = None,
+        bootstrap: bool = True,
+        max_samples: int | float | None = None,
+        combine: Literal["average"] = "average",
+        n_jobs: int | None = None,
+        random_state: hints.Seed = None,
+        verbose: int = 0,
+    ) -> None:
         self.n_estimators = n_estimators
         self.init = init
         self.leaf = leaf

@@ -1,12 +1,24 @@
 """Fits under several penalties, each from the one before: tao_path."""
 
+from collections.abc import Iterable
+from typing import TypeVar
+
 from sklearn.base import clone
 
+from obtree.core.hints import ArrayLike, MatrixLike
 from obtree.core.params import refuse_param
 from obtree.estimators.tao import BaseTAO
 
+Model = TypeVar("Model", bound=BaseTAO)
 
-def tao_path(estimator, X, y, l1s, sample_weight=None):
+
+def tao_path(
+    estimator: Model,
+    X: MatrixLike,
+    y: ArrayLike,
+    l1s: Iterable[float],
+    sample_weight: ArrayLike | None = None,
+) -> list[Model]:
     """Fit trees or forests under penalties of growing size, each starting from the one before.
 
     Parameters
@@ -38,7 +50,7 @@ def tao_path(estimator, X, y, l1s, sample_weight=None):
     """
     if not isinstance(estimator, BaseTAO):
         refuse_param("estimator", estimator, expected="a TAO tree or forest")
-    models = []
+    models: list[Model] = []
     for l1 in sorted(float(value) for value in l1s):
         model = clone(estimator).set_params(l1=l1)
         if models:

@@ -13,12 +13,14 @@ import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.metrics import r2_score
 
+from obtree.core.hints import Array, Floats, FloatsByOutput, MatrixLike
 from obtree.core.names import show
 from obtree.data.validate_target import (
     check_poisson_target,
     validate_class_target,
     validate_real_target,
 )
+from obtree.estimators.hints import Mixin
 from obtree.estimators.params import expand_class_weight
 
 
@@ -66,7 +68,7 @@ class Target:
         return np.array([len(found) for found in self.classes], dtype=np.int64)
 
 
-class FittedTask:
+class FittedTask(Mixin):
     """What both tasks ask of targets for an estimator that is fitted."""
 
     def _check_outputs(self, n_outputs):
@@ -123,7 +125,7 @@ class ClassificationTask(FittedTask, ClassifierMixin):
         """Return the class labels of each output."""
         return [self.classes_] if self.n_outputs_ == 1 else self.classes_
 
-    def predict(self, X):
+    def predict(self, X: MatrixLike) -> Array:
         """Predict the class of each row.
 
         The class with the highest probability; among equals the first in ``classes_``.
@@ -139,7 +141,7 @@ class ClassificationTask(FittedTask, ClassifierMixin):
         """
         return self._name_classes(self._predict_classes(X))
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: MatrixLike) -> FloatsByOutput:
         """Predict the probability of each class.
 
         Parameters
@@ -158,7 +160,7 @@ class ClassificationTask(FittedTask, ClassifierMixin):
             return values[:, 0]
         return [values[:, k, :n_classes] for k, n_classes in enumerate(self.n_classes_)]
 
-    def predict_log_proba(self, X):
+    def predict_log_proba(self, X: MatrixLike) -> FloatsByOutput:
         """Predict the logarithm of the probability of each class.
 
         Parameters
@@ -233,7 +235,7 @@ class RegressionTask(FittedTask, RegressorMixin):
         """Regression has no class labels."""
         return None
 
-    def predict(self, X):
+    def predict(self, X: MatrixLike) -> Floats:
         """Predict the value of each row.
 
         Parameters

@@ -1,6 +1,7 @@
 """One greedy tree: ObliqueTreeClassifier and ObliqueTreeRegressor."""
 
 import numbers
+from typing import Any, Self
 
 import numpy as np
 from scipy.sparse import issparse
@@ -9,7 +10,9 @@ from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
 from obtree.builder.prune import pruning_path
+from obtree.core.hints import ArrayLike, Floats, Integers, MatrixLike, Names
 from obtree.core.params import Integer, check_param
+from obtree.estimators import hints
 from obtree.estimators.base import (
     BaseModel,
     BaseOblique,
@@ -25,11 +28,14 @@ from obtree.estimators.task import ClassificationTask, RegressionTask
 from obtree.estimators.updating import UpdateTreeMixin
 from obtree.splitter.registry import resolve_splitter
 from obtree.tree.members import find_tree
+from obtree.tree.tree import Tree
 from obtree.tree.words import explain_path
 
 
 class BaseTreeModel(BaseModel):
     """What a fitted tree does, however it was made."""
+
+    tree_: Tree
 
     def _store_tree(self, tree, classes, max_features):
         """Set the fitted attributes, other than those that describe X."""
@@ -50,7 +56,7 @@ class BaseTreeModel(BaseModel):
         """Return the numbers of the classes with the largest of these values."""
         return self._call_predictor("classify", X)
 
-    def apply(self, X):
+    def apply(self, X: MatrixLike) -> Integers:
         """Return the leaf that each row ends in.
 
         Parameters
@@ -65,7 +71,7 @@ class BaseTreeModel(BaseModel):
         """
         return self._call_predictor("apply", X)[:, 0]
 
-    def decision_path(self, X):
+    def decision_path(self, X: MatrixLike) -> Any:
         """Return the nodes that each row passes.
 
         Parameters
@@ -81,7 +87,14 @@ class BaseTreeModel(BaseModel):
         indicator, _ = self._call_predictor("decision_path", X)
         return indicator
 
-    def explain_row(self, x, feature_names=None, class_names=None, decimals=2, max_terms=5):
+    def explain_row(
+        self,
+        x: ArrayLike,
+        feature_names: Names | None = None,
+        class_names: Names | None = None,
+        decimals: int = 2,
+        max_terms: int = 5,
+    ) -> str:
         """Say in words which tests lead a row to its leaf, and what it gets there.
 
         Parameters
@@ -123,7 +136,7 @@ class BaseTreeModel(BaseModel):
         tree, feature_names, class_names = find_tree(self, None, feature_names, class_names)
         return explain_path(tree, row, feature_names, class_names, decimals, max_terms)
 
-    def get_depth(self):
+    def get_depth(self) -> int:
         """Return the number of splits on the longest path.
 
         Returns
@@ -133,7 +146,7 @@ class BaseTreeModel(BaseModel):
         check_is_fitted(self)
         return self.tree_.max_depth
 
-    def get_n_leaves(self):
+    def get_n_leaves(self) -> int:
         """Return the number of leaves.
 
         Returns
@@ -144,7 +157,7 @@ class BaseTreeModel(BaseModel):
         return self.tree_.n_leaves
 
     @property
-    def feature_importances_(self):
+    def feature_importances_(self) -> Floats:
         """Total decrease of impurity by feature, normalised to sum to 1."""
         check_is_fitted(self)
         return self.tree_.compute_feature_importances()
@@ -171,7 +184,7 @@ class BaseObliqueTree(BaseTreeModel, BaseOblique):
         list_settings(self, TREES)
         return resolve_splitter("axis")
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Grow the tree.
 
         Parameters
@@ -191,8 +204,8 @@ class BaseObliqueTree(BaseTreeModel, BaseOblique):
         with restore_on_error(self):
             plan = self._plan_growth(X, y, sample_weight)
             seed = resolve_tree_seed(self.random_state)
-            stats = {}
-            vars(self).pop("race_", None)
+            stats: dict[str, int] = {}
+            self.__dict__.pop("race_", None)
             if is_race(self.splitter):
                 plan, self.race_ = choose_plan(self, plan, seed)
             (tree,) = plan.grow(np.array([seed], dtype=np.uint32), stats=stats)
@@ -201,7 +214,9 @@ class BaseObliqueTree(BaseTreeModel, BaseOblique):
             self.splitter_stats_ = stats
         return self
 
-    def cost_complexity_pruning_path(self, X, y, sample_weight=None):
+    def cost_complexity_pruning_path(
+        self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Any:
         """Compute the sequence of subtrees of minimal cost-complexity pruning.
 
         Parameters
@@ -305,22 +320,22 @@ class ObliqueTreeClassifier(UpdateTreeMixin, ClassificationTask, BaseObliqueTree
     def __init__(
         self,
         *,
-        splitter="axis",
-        criterion="gini",
-        max_depth=None,
-        min_samples_split=2,
-        min_samples_leaf=1,
-        min_weight_fraction_leaf=0.0,
-        max_features=None,
-        random_state=None,
-        max_leaf_nodes=None,
-        min_impurity_decrease=0.0,
-        class_weight=None,
-        ccp_alpha=0.0,
-        monotonic_cst=None,
-        leaf="constant",
-        leaf_l2=1.0,
-    ):
+        splitter: hints.SplitterChoice = "axis",
+        criterion: hints.ClassCriterion = "gini",
+        max_depth: int | None = None,
+        min_samples_split: int | float = 2,
+        min_samples_leaf: int | float = 1,
+        min_weight_fraction_leaf: float = 0.0,
+        max_features: hints.MaxFeatures = None,
+        random_state: hints.Seed = None,
+        max_leaf_nodes: int | None = None,
+        min_impurity_decrease: float = 0.0,
+        class_weight: hints.ClassWeights = None,
+        ccp_alpha: float = 0.0,
+        monotonic_cst: hints.Monotonic = None,
+        leaf: hints.ClassLeaf = "constant",
+        leaf_l2: float = 1.0,
+    ) -> None:
         self.splitter = splitter
         self.criterion = criterion
         self.max_depth = max_depth
@@ -411,21 +426,21 @@ class ObliqueTreeRegressor(TreeDistributionMixin, UpdateTreeMixin, RegressionTas
     def __init__(
         self,
         *,
-        splitter="axis",
-        criterion="squared_error",
-        max_depth=None,
-        min_samples_split=2,
-        min_samples_leaf=1,
-        min_weight_fraction_leaf=0.0,
-        max_features=None,
-        random_state=None,
-        max_leaf_nodes=None,
-        min_impurity_decrease=0.0,
-        ccp_alpha=0.0,
-        monotonic_cst=None,
-        leaf="constant",
-        leaf_l2=1.0,
-    ):
+        splitter: hints.SplitterChoice = "axis",
+        criterion: hints.NumberCriterion = "squared_error",
+        max_depth: int | None = None,
+        min_samples_split: int | float = 2,
+        min_samples_leaf: int | float = 1,
+        min_weight_fraction_leaf: float = 0.0,
+        max_features: hints.MaxFeatures = None,
+        random_state: hints.Seed = None,
+        max_leaf_nodes: int | None = None,
+        min_impurity_decrease: float = 0.0,
+        ccp_alpha: float = 0.0,
+        monotonic_cst: hints.Monotonic = None,
+        leaf: hints.NumberLeaf = "constant",
+        leaf_l2: float = 1.0,
+    ) -> None:
         self.splitter = splitter
         self.criterion = criterion
         self.max_depth = max_depth

@@ -5,12 +5,14 @@ trees, which is what stays uncertain where all trees agree, and a rest, which is
 disagree: the mutual information of the class and of the tree that is asked.
 """
 
-from typing import NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from scipy.special import entr
 
+from obtree.core.hints import MatrixLike
 from obtree.core.params import check_param
+from obtree.estimators.hints import Mixin
 
 KINDS = ("total", "expected", "knowledge")
 
@@ -33,10 +35,12 @@ class Uncertainty(NamedTuple):
     knowledge: np.ndarray
 
 
-class UncertaintyMixin:
+class UncertaintyMixin(Mixin):
     """Gives a classification forest its method `uncertainty`."""
 
-    def uncertainty(self, X, kind=None):
+    def uncertainty(
+        self, X: MatrixLike, kind: Literal["total", "expected", "knowledge"] | None = None
+    ) -> Any:
         """Measure how uncertain the forest is about the class of each row.
 
         The entropy of what the forest says has two parts: the mean of the entropies of what its

@@ -1,16 +1,19 @@
 """Leaves that go on learning: the splits stay, and the statistics of the nodes count new rows."""
 
 import copy
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
+from obtree.core.hints import ArrayLike, MatrixLike
 from obtree.core.names import show
 from obtree.core.params import FLAG, Number, check_param
 from obtree.criterion.registry import CLASSIFICATION, REGRESSION, find_criterion
 from obtree.data.validate_target import check_total_weight, validate_sample_weight
 from obtree.estimators.base import PredictorCache
+from obtree.estimators.hints import Mixin
 from obtree.estimators.params import expand_class_weight
 from obtree.estimators.sampling import RowSample
 from obtree.estimators.settings import is_auto, is_race
@@ -18,10 +21,17 @@ from obtree.tree.predict import Predictor
 from obtree.tree.update import CLASS_IMPURITIES, NUMBER_CRITERIA, update_classes, update_numbers
 
 
-class UpdateTreeMixin:
+class UpdateTreeMixin(Mixin):
     """Gives greedy trees their method `update_leaves`."""
 
-    def update_leaves(self, X, y, sample_weight=None, *, keep=1.0):
+    def update_leaves(
+        self,
+        X: MatrixLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        keep: float = 1.0,
+    ) -> Self:
         """Let the statistics of the nodes go on with new rows; the splits stay.
 
         Every node counts the rows that pass it, and predicts what it would had they been there
@@ -53,10 +63,20 @@ class UpdateTreeMixin:
         return [self]
 
 
-class UpdateForestMixin:
+class UpdateForestMixin(Mixin):
     """Gives greedy forests their method `update_leaves`."""
 
-    def update_leaves(self, X, y, sample_weight=None, *, keep=1.0, in_bag=False):
+    estimators_: list[Any]
+
+    def update_leaves(
+        self,
+        X: MatrixLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        keep: float = 1.0,
+        in_bag: bool = False,
+    ) -> Self:
         """Let the statistics of all trees go on with new rows; the splits stay.
 
         Every node counts the rows that pass it, and predicts what it would had they been there
@@ -95,7 +115,7 @@ class UpdateForestMixin:
             updated.append(child)
         oob_name = getattr(self, "_oob_name", "oob_score_")
         for name in ("oob_score_", oob_name, "_training", "_bags"):
-            vars(self).pop(name, None)
+            self.__dict__.pop(name, None)
         self.estimators_ = updated
         self._predictor = PredictorCache(self._predictor_kind)
         return self

@@ -49,7 +49,7 @@ static uint32_t {p}_find_largest(const double *values)
 """
 
 
-def to_c(model, *, prefix="obtree", proba=True):
+def to_c(model: object, *, prefix: str = "obtree", proba: bool = True) -> str:
     """Write a fitted model as one file of C99 that predicts what the model does, bit for bit.
 
     Parameters

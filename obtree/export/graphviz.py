@@ -6,8 +6,11 @@ show what those of `obtree.plot.plot_tree` do.
 
 import re
 from html import escape
+from os import PathLike
 from pathlib import Path
+from typing import TextIO
 
+from obtree.core.hints import Names
 from obtree.core.params import FLAG, check_param, refuse_param
 from obtree.tree.cards import make_cards
 from obtree.tree.colours import DARK, LIGHT
@@ -23,25 +26,25 @@ _FONT = re.compile(r"[\w ,.-]+")
 
 
 def export_graphviz(
-    model,
-    out_file=None,
+    model: object,
+    out_file: str | PathLike[str] | TextIO | None = None,
     *,
-    member=None,
-    max_depth=None,
-    feature_names=None,
-    class_names=None,
-    filled=True,
-    leaves_parallel=False,
-    impurity=False,
-    node_ids=False,
-    proportion=False,
-    rotate=False,
-    rounded=True,
-    precision=2,
-    fontname="helvetica",
-    max_terms=5,
-    max_name=32,
-):
+    member: int | None = None,
+    max_depth: int | None = None,
+    feature_names: Names | None = None,
+    class_names: Names | None = None,
+    filled: bool = True,
+    leaves_parallel: bool = False,
+    impurity: bool = False,
+    node_ids: bool = False,
+    proportion: bool = False,
+    rotate: bool = False,
+    rounded: bool = True,
+    precision: int = 2,
+    fontname: str = "helvetica",
+    max_terms: int = 5,
+    max_name: int | None = 32,
+) -> str | None:
     """Write a tree in the language of Graphviz, whose ``dot`` makes pictures of it.
 
     Parameters

@@ -6,11 +6,15 @@ cells are cut out of the picture as the tree cuts them, polygon by polygon. Curv
 products, are found on a grid.
 """
 
+from typing import Any
+
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.colors import to_rgb
 
+from obtree.core.hints import ArrayLike
 from obtree.core.params import FLAG, Integer, Number, check_param
 from obtree.tree.cards import CardMaker
 from obtree.tree.describe import TreeDescription
@@ -23,18 +27,18 @@ THINNER, THINNEST = 0.8, 0.25
 
 
 def plot_cells(
-    model,
-    X=None,
+    model: object,
+    X: ArrayLike | None = None,
     *,
-    member=None,
-    max_depth=None,
-    filled=True,
-    alpha=1.0,
-    linewidth=2.0,
-    color="black",
-    grid_resolution=400,
-    ax=None,
-):
+    member: int | None = None,
+    max_depth: int | None = None,
+    filled: bool = True,
+    alpha: float = 1.0,
+    linewidth: float = 2.0,
+    color: Any = "black",
+    grid_resolution: int = 400,
+    ax: Axes | None = None,
+) -> Axes:
     """Draw the cells of a tree of two features, and the lines of its tests.
 
     Lines of tests near the root are thicker. Put on top of a picture of scikit-learn's

@@ -1,17 +1,29 @@
 """How the error of a forest falls with the number of its trees, and objectives with iterations."""
 
+from collections.abc import Callable
+
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 from sklearn.base import is_classifier
 
+from obtree.core.hints import Array, ArrayLike
 from obtree.core.params import FLAG, Integer, check_param, refuse_param
 from obtree.estimators.staged import stage_out_of_bag, stage_predictions
 
 
 def plot_convergence(
-    model, X=None, y=None, *, out_of_bag=False, metric=None, n_points=30, label=None, ax=None
-):
+    model: object,
+    X: ArrayLike | None = None,
+    y: ArrayLike | None = None,
+    *,
+    out_of_bag: bool = False,
+    metric: Callable[[Array, Array], float] | None = None,
+    n_points: int = 30,
+    label: str | None = None,
+    ax: Axes | None = None,
+) -> Axes:
     """Draw the error of a forest by its number of trees, or the objective of an optimised tree.
 
     With rows, the curve shows how far off the first trees of the forest are, from one to all of

@@ -1,7 +1,10 @@
 """What the race of ``splitter="auto"`` has found, as a picture."""
 
+from typing import Any
+
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.axes import Axes
 
 from obtree.core.params import Integer, check_param, refuse_param
 from obtree.tree.colours import DARK, LIGHT, TOP
@@ -10,7 +13,7 @@ from obtree.tree.colours import DARK, LIGHT, TOP
 WIDTH, LINE = 7.0, 0.27
 
 
-def plot_race(model, *, max_settings=None, ax=None):
+def plot_race(model: object, *, max_settings: int | None = None, ax: Axes | None = None) -> Axes:
     """Draw the settings that have competed: their errors, and what each has in the model.
 
     Settings stand one below the other, the best by itself on top. A dot shows the error, larger and
@@ -42,14 +45,14 @@ def plot_race(model, *, max_settings=None, ax=None):
     True
     """
     check_param("max_settings", max_settings, None, Integer(1))
-    table = getattr(model, "race_", None)
+    table: Any = getattr(model, "race_", None)
     if table is None:
         expected = (
             "a fitted estimator with race_, which splitter='auto' or a list of splitters makes"
         )
         refuse_param("model", model, expected=expected)
-    names, error = list(table["setting"]), np.array(table["error"], dtype=float)
-    fraction = np.array(table["fraction"], dtype=float)
+    names, error = list(table["setting"]), np.array(table["error"], dtype=np.float64)
+    fraction = np.array(table["fraction"], dtype=np.float64)
     order = np.lexsort((error, fraction <= 0.0))[:max_settings]
     order = order[np.argsort(error[order], kind="stable")]
     error, fraction = error[order], fraction[order]

@@ -3,9 +3,11 @@
 import math
 
 import matplotlib.pyplot as plt
+from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.patches import Rectangle
 
+from obtree.core.hints import Names
 from obtree.core.params import FLAG, Number, check_param
 from obtree.plot.boxes import LEAST_WIDTH, Bars, Box
 from obtree.plot.layout import place_columns, place_rows
@@ -25,24 +27,24 @@ LEAST_SIDE, MOST_SIDE = 1.5, 100.0
 
 
 def plot_tree(
-    model,
+    model: object,
     *,
-    member=None,
-    max_depth=None,
-    feature_names=None,
-    class_names=None,
-    filled=True,
-    impurity=False,
-    node_ids=False,
-    proportion=False,
-    rounded=True,
-    precision=2,
-    ax=None,
-    fontsize=None,
-    legend=True,
-    max_terms=5,
-    max_name=32,
-):
+    member: int | None = None,
+    max_depth: int | None = None,
+    feature_names: Names | None = None,
+    class_names: Names | None = None,
+    filled: bool = True,
+    impurity: bool = False,
+    node_ids: bool = False,
+    proportion: bool = False,
+    rounded: bool = True,
+    precision: int = 2,
+    ax: Axes | None = None,
+    fontsize: float | None = None,
+    legend: bool = True,
+    max_terms: int = 5,
+    max_name: int | None = 32,
+) -> Axes:
     """Draw a tree.
 
     A box shows what a node asks and what its rows say. A sum has a line for each term, with a bar
@@ -136,7 +138,7 @@ def plot_tree(
     span = (width + 2 * MARGIN * size, -bottom + 2 * MARGIN * size)
     if ax is None:
         ax = _find_axes(span)
-    points = [side * 72.0 / ax.get_figure().dpi for side in ax.get_window_extent().size]
+    points = [side * 72.0 / ax.figure.dpi for side in ax.get_window_extent().size]
     scale = min(points[0] / span[0], points[1] / span[1])
     most = size if fontsize is not None else LARGEST_SIZE
     # What is left over when text must not be larger.

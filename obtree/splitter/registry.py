@@ -1,5 +1,7 @@
 """Splitters by name: those of obtree, and those that other packages declare."""
 
+from collections.abc import Sequence
+
 from obtree.core.params import refuse_param
 from obtree.core.saved import SavedPart
 from obtree.splitter.axis import AxisRandomSplitter, AxisSplitter
@@ -23,7 +25,7 @@ _SPLITTERS = {
 }
 
 
-def available():
+def available() -> dict[str, str]:
     """Names of the known splitters and what each does, in one line.
 
     Those of other packages are among them (entry points of the group ``obtree.splitters``).
@@ -110,7 +112,9 @@ def _describe(cls):
     return lines[0] if lines else f"{cls.__module__}.{cls.__qualname__}"
 
 
-def resolve_splitter(splitter, what="splitter", others=()):
+def resolve_splitter(
+    splitter: str | Splitter | type[Splitter], what: str = "splitter", others: Sequence[str] = ()
+) -> Splitter:
     """Turn what a user passed as ``splitter=`` into a splitter object.
 
     Parameters

@@ -1,10 +1,12 @@
 """Does a criterion keep the contract that the rest of obtree relies on?"""
 
 from itertools import pairwise
+from typing import Literal
 
 import numpy as np
 
 from obtree.core.params import check_param
+from obtree.criterion.base import Criterion
 from obtree.criterion.registry import find_criterion
 from obtree.estimators import ObliqueForestClassifier, ObliqueForestRegressor
 from obtree.testing.check_splitter import ContractError
@@ -21,7 +23,12 @@ LAYOUTS = ("gathered", "column", "rows")
 N_ROWS = 40
 
 
-def check_criterion(criterion, *, task, n_outputs=(1, 2)):
+def check_criterion(
+    criterion: str | type[Criterion],
+    *,
+    task: Literal["classification", "regression", "unsupervised", "semi-supervised"],
+    n_outputs: tuple[int, ...] = (1, 2),
+) -> None:
     """Test every property of a criterion that obtree relies on.
 
     Nodes are loaded and cut. The cut that ``scan`` finds is compared with every single cut of

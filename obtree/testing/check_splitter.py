@@ -1,6 +1,7 @@
 """Does a splitter keep the contract that the rest of obtree relies on?"""
 
 import pickle
+from collections.abc import Sequence
 
 import numpy as np
 import scipy.sparse
@@ -13,10 +14,11 @@ from obtree.estimators import (
     ObliqueTreeClassifier,
     ObliqueTreeRegressor,
 )
+from obtree.splitter.base import Splitter
 from obtree.splitter.registry import resolve_splitter
 from obtree.testing.contract import SplitterBench
 from obtree.testing.growth import bind_criterion, find_differences
-from obtree.testing.situations import TASKS, make_situations
+from obtree.testing.situations import TASKS, Task, make_situations
 
 SEEDS = (0, 1, 2)
 
@@ -41,7 +43,11 @@ class ContractError(AssertionError):
     """
 
 
-def check_splitter(splitter, *, tasks=TASKS):
+def check_splitter(
+    splitter: str | Splitter | type[Splitter],
+    *,
+    tasks: Sequence[Task] = TASKS,
+) -> None:
     """Test every property of a splitter that obtree relies on.
 
     Parameters are copied, pickled and changed; small nodes are split, of dense and sparse

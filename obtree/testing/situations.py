@@ -1,11 +1,13 @@
 """Small data sets on which splitters and criteria are checked."""
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import scipy.sparse
 
-TASKS = ("classification", "regression")
+Task = Literal["classification", "regression"]
+TASKS: tuple[Task, ...] = ("classification", "regression")
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,5 +1,6 @@
 """Trees as text."""
 
+from obtree.core.hints import Names
 from obtree.core.params import Integer, check_param
 from obtree.tree.describe import TreeDescription
 from obtree.tree.members import find_tree, list_members
@@ -7,15 +8,15 @@ from obtree.tree.summary import summarise_forest
 
 
 def export_text(
-    model,
-    feature_names=None,
-    class_names=None,
-    max_depth=10,
-    decimals=2,
-    max_terms=6,
+    model: object,
+    feature_names: Names | None = None,
+    class_names: Names | None = None,
+    max_depth: int | None = 10,
+    decimals: int = 2,
+    max_terms: int = 6,
     *,
-    member=None,
-):
+    member: int | None = None,
+) -> str:
     """Write a tree as indented lines, one test or leaf each, or sum up a forest.
 
     Parameters

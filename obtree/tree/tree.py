@@ -1,8 +1,12 @@
 """A grown tree as plain arrays."""
 
+from typing import Any, Self
+
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import issparse
 
+from obtree.core.hints import Array, Floats, Integers, MatrixLike
 from obtree.data.offset import OffsetModel, have_same_offset, shift_features, sum_offsets
 from obtree.tree.leaf_models import ConstantLeaf, find_kind, list_leaf_fields
 from obtree.tree.path import compute_depths
@@ -126,8 +130,31 @@ class Tree(OffsetModel):
     array([150,  50, 100])
     """
 
+    children_left: NDArray[np.int32]
+    children_right: NDArray[np.int32]
+    threshold: Floats
+    term_ptr: Integers
+    term_feature: NDArray[np.int32]
+    term_weight: Floats
+    missing_go_left: NDArray[np.uint8]
+    impurity: Floats
+    n_node_samples: Integers
+    weighted_n_node_samples: Floats
+    value: Floats
+    n_classes: Integers
+    term_partner: NDArray[np.int32] | None
+    lower_threshold: Floats | None
+    term_share: NDArray[np.float32] | None
+    leaf_ptr: Integers | None
+    leaf_feature: NDArray[np.int32] | None
+    leaf_weight: Floats | None
+    leaf_intercept: Floats | None
+    leaf_kind: Any  # a subclass of LeafModel
+    n_features: int
+    n_outputs: int
+
     @classmethod
-    def from_arrays(cls, *, n_features, **arrays):
+    def from_arrays(cls, *, n_features: int, **arrays: Any) -> Self:
         """Make a tree from arrays that are known to be consistent.
 
         Parameters
@@ -149,10 +176,10 @@ class Tree(OffsetModel):
         wrong = (arrays.keys() - OPTIONAL_FIELDS.keys() - of_leaves.keys()) ^ FIELDS.keys()
         if wrong:
             raise TypeError(f"missing or unexpected arrays: {', '.join(sorted(wrong))}")
-        given = of_leaves.keys() & set(given)
-        if given != kind.fields.keys():
+        kept = of_leaves.keys() & set(given)
+        if kept != kind.fields.keys():
             raise TypeError(
-                f"{kind.name} leaves need all of {', '.join(kind.fields)}, got {sorted(given)}"
+                f"{kind.name} leaves need all of {', '.join(kind.fields)}, got {sorted(kept)}"
             )
         tree = cls.__new__(cls)
         tree.n_features = int(n_features)
@@ -169,7 +196,7 @@ class Tree(OffsetModel):
         offset, tree.feature_offset = tree.feature_offset, None
         return tree.with_offset(offset)
 
-    def __init__(self):
+    def __init__(self) -> None:
         raise TypeError("make trees with Tree.from_arrays or obtree.tree.state.tree_from_state")
 
     def _drop_unused(self):
@@ -185,7 +212,7 @@ class Tree(OffsetModel):
                 setattr(self, name, None)
             self.leaf_kind = ConstantLeaf
 
-    def shift_to(self, offset):
+    def shift_to(self, offset: Floats | None) -> Self:
         """The tree for features from which `offset` has been subtracted.
 
         Parameters
@@ -201,7 +228,7 @@ class Tree(OffsetModel):
         if have_same_offset(offset, self.feature_offset):
             return self.shifted
         own = 0.0 if self.feature_offset is None else self.feature_offset
-        tree = Tree.__new__(Tree)
+        tree = type(self).__new__(type(self))
         vars(tree).update(vars(self.shifted))
         tree._move(own - (0.0 if offset is None else offset))
         return tree
@@ -232,48 +259,48 @@ class Tree(OffsetModel):
         )
 
     @property
-    def node_count(self):
+    def node_count(self) -> int:
         """Number of nodes, leaves included."""
         return self.children_left.shape[0]
 
     @property
-    def n_leaves(self):
+    def n_leaves(self) -> int:
         """Number of leaves."""
         return int(np.count_nonzero(self.children_left < 0))
 
     @property
-    def has_linear_leaves(self):
+    def has_linear_leaves(self) -> bool:
         """Whether some leaf predicts by a linear model."""
         return self.leaf_kind.name == "linear"
 
     @property
-    def leaf_arrays(self):
+    def leaf_arrays(self) -> dict[str, Array]:
         """What the leaves keep besides their value, by name."""
         return {name: getattr(self, name) for name in self.leaf_kind.fields}
 
     @property
-    def max_depth(self):
+    def max_depth(self) -> int:
         """Depth of the deepest leaf; 0 when the root is a leaf."""
         return int(self.compute_depths().max())
 
     @property
-    def max_n_classes(self):
+    def max_n_classes(self) -> int:
         """Largest number of classes over the outputs."""
         return self.value.shape[2]
 
     @property
-    def feature(self):
+    def feature(self) -> Array:
         """Feature of each node's first term, -2 at leaves."""
         feature = np.full(self.node_count, -2, dtype=np.int64)
         internal = self.children_left >= 0
         feature[internal] = self.term_feature[self.term_ptr[:-1][internal]]
         return feature
 
-    def compute_depths(self):
+    def compute_depths(self) -> Integers:
         """Depth of every node, int64 (n_nodes,)."""
         return compute_depths(self.children_left, self.children_right)
 
-    def predict(self, X):
+    def predict(self, X: MatrixLike) -> Floats:
         """What the leaves that the rows of X reach predict.
 
         Parameters
@@ -287,15 +314,15 @@ class Tree(OffsetModel):
         """
         return self._get_predictor().predict(self._shift(X))
 
-    def apply(self, X):
+    def apply(self, X: MatrixLike) -> Integers:
         """Number of the leaf that each row of X reaches, int64 (n_rows,)."""
         return self._get_predictor().apply(self._shift(X))[:, 0]
 
-    def decision_path(self, X):
+    def decision_path(self, X: MatrixLike) -> Any:
         """Indicator of the nodes that each row of X passes, CSR (n_rows, n_nodes)."""
         return self._get_predictor().decision_path(self._shift(X))[0]
 
-    def compute_feature_importances(self, normalize=True):
+    def compute_feature_importances(self, normalize: bool = True) -> Floats:
         """Decrease of impurity that each feature brought; see `compute_importances`."""
         from obtree.tree.importance import compute_importances
 

@@ -89,7 +89,7 @@ def test_every_source_is_installed(installed):
         name = path.relative_to(ROOT).as_posix()
         if "__pycache__" in name:
             continue
-        if path.suffix == ".py":
+        if path.suffix in (".py", ".pyi", ".typed"):
             assert name in installed
         elif path.suffix == ".pyx" and not is_probe(name):
             assert name.removesuffix(".pyx") in extensions
@@ -109,7 +109,7 @@ def test_probes_are_installed_together_or_not_at_all(installed):
 
 def test_nothing_else_is_installed(installed):
     suffixes = {Path(name).suffix for name in installed}
-    assert suffixes <= {".py", ".pxd", ".so", ".pyd"}
+    assert suffixes <= {".py", ".pxd", ".pyi", ".typed", ".so", ".pyd"}
     assert not [name for name in installed if "/tests/" in name]
 
 

@@ -1,0 +1,6 @@
+from obtree.splitter.base import Splitter
+
+class AxisSplitter(Splitter):
+    def __init__(self) -> None: ...
+
+class AxisRandomSplitter(AxisSplitter): ...

@@ -1,0 +1,43 @@
+from typing import Any, Literal
+
+from obtree.splitter.base import Splitter
+
+class CO2Splitter(Splitter):
+    def __init__(
+        self,
+        *,
+        preset: Literal["full", "fast"] = "full",
+        nu: float | Literal["auto"] = "auto",
+        learning_rate: float | None = None,
+        n_epochs: int | None = None,
+        min_steps: int | None = None,
+        batch_size: int = 100,
+        n_candidates: int | None = None,
+        min_rows: int | Literal["auto"] = "auto",
+        max_rows: int | None = None,
+        max_columns: int | Literal["auto"] = "auto",
+        held_out: float = 0.3,
+    ) -> None: ...
+    @property
+    def preset(self) -> Literal["full", "fast"]: ...
+    @property
+    def nu(self) -> float | Literal["auto"]: ...
+    @property
+    def learning_rate(self) -> float | None: ...
+    @property
+    def n_epochs(self) -> int | None: ...
+    @property
+    def min_steps(self) -> int | None: ...
+    @property
+    def batch_size(self) -> int: ...
+    @property
+    def n_candidates(self) -> int | None: ...
+    @property
+    def min_rows(self) -> int | Literal["auto"]: ...
+    @property
+    def max_rows(self) -> int | None: ...
+    @property
+    def max_columns(self) -> int | Literal["auto"]: ...
+    @property
+    def held_out(self) -> float: ...
+    def settings_in_use(self) -> dict[str, Any]: ...
