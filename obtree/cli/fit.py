@@ -98,7 +98,7 @@ def run(args):
     start = time.perf_counter()
     model.fit(features, target)
     seconds = time.perf_counter() - start
-    save_model(args.out, model)
+    save_model(model, args.out)
     print(
         f"{task} of {args.target!r} from {features.shape[1]} columns, {len(features)} rows: "
         f"{describe_size(model)}, {seconds:.2f} s -> {args.out}"

@@ -74,6 +74,13 @@ cdef class Parametrised:
     def __reduce__(self):
         return _rebuild, (type(self), self.get_params())
 
+    # skops asks for the state of an object, and makes another without calling __init__.
+    def __getstate__(self):
+        return self.get_params()
+
+    def __setstate__(self, state):
+        self.__init__(**state)
+
     def __repr__(self):
         params = ", ".join(
             f"{name}={show(value, limit=None)}" for name, value in self.get_params().items()

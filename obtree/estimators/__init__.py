@@ -5,7 +5,7 @@ from obtree.estimators.disjunctive import DisjunctiveForestClassifier, Disjuncti
 from obtree.estimators.embedding import ForestEmbedding
 from obtree.estimators.ferns import FernClassifier
 from obtree.estimators.forest import ObliqueForestClassifier, ObliqueForestRegressor
-from obtree.estimators.io import load_model, save_model
+from obtree.estimators.model_files import load_model, save_model
 from obtree.estimators.nongreedy import NonGreedyTreeClassifier, NonGreedyTreeRegressor
 from obtree.estimators.nongreedy_forest import NonGreedyForestClassifier, NonGreedyForestRegressor
 from obtree.estimators.semi_supervised import SemiSupervisedForestClassifier

@@ -5,6 +5,8 @@ limit that the caller sets, whatever the file declares. Whatever is wrong with a
 ends in ValueError.
 """
 
+import contextlib
+import io
 import json
 import os
 import re
@@ -25,6 +27,9 @@ MAX_NESTING = 32
 LETTER_BYTES = 8
 VALUE_BYTES = 128
 
+# Bytes that are read from a stream at a time.
+_PIECE = 2**20
+
 _STRING_OR_BRACKET = re.compile(rb'"(?:[^"\\]|\\.)*+"|[\[{\]}]', re.DOTALL)
 
 
@@ -33,8 +38,9 @@ def write_archive(path, header, arrays):
 
     Parameters
     ----------
-    path : str or path-like
-        File to write; replaced when it exists.
+    path : str, path-like or binary file
+        File to write; replaced when it exists. To a file that is open the bytes are written
+        where it stands.
     header : dict
         Anything JSON can hold.
     arrays : dict of str to ndarray
@@ -46,7 +52,7 @@ def write_archive(path, header, arrays):
         )
     text = json.dumps(header, allow_nan=False).encode()
     _check_nesting(text)
-    with replace_file(path) as stream, zipfile.ZipFile(stream, "w") as archive:
+    with _open_target(path) as stream, zipfile.ZipFile(stream, "w") as archive:
         _write_member(archive, HEADER, text)
         for name, array in arrays.items():
             _write_member(archive, name + SUFFIX, to_bytes(array))
@@ -57,8 +63,8 @@ def read_archive(path, max_bytes):
 
     Parameters
     ----------
-    path : str or path-like
-        File to read.
+    path : str, path-like or binary file
+        File to read; one that is open is read from where it stands to its end.
     max_bytes : int
         Most bytes the contents may take in memory.
 
@@ -75,13 +81,8 @@ def read_archive(path, max_bytes):
     ValueError
         When there is one, and it is not an archive of this kind.
     """
-    name = os.fsdecode(path)
-    if os.path.isdir(path):
-        raise IsADirectoryError(f"{name} is a folder, expected a model file")
-    if os.path.exists(path) and not os.path.isfile(path):
-        # To open a pipe could take forever.
-        raise ValueError(f"{name} is not a regular file")
-    with open(path, "rb") as stream:
+    name = name_file(path)
+    with _open_source(path, max_bytes) as stream:
         try:
             contents = read_members(stream, max_bytes)
             header = _parse_header(contents, max_bytes)
@@ -92,6 +93,82 @@ def read_archive(path, max_bytes):
             raise ValueError(
                 f"{name} is not a readable model: it takes more memory than there is"
             ) from error
+
+
+def name_file(path):
+    """Return what a message calls a file.
+
+    Parameters
+    ----------
+    path : str, bytes, path-like or file
+        What the user gave.
+
+    Returns
+    -------
+    name : str
+    """
+    if is_stream(path):
+        name = getattr(path, "name", None)
+        return name if isinstance(name, str) else "the stream"
+    return os.fsdecode(path)
+
+
+def is_stream(path):
+    """Tell whether something is an open file rather than the name of one."""
+    return hasattr(path, "read") or hasattr(path, "write")
+
+
+@contextlib.contextmanager
+def _open_target(path):
+    """Open what is to be written; it gets all bytes at the end, or none."""
+    if not is_stream(path):
+        with replace_file(path) as stream:
+            yield stream
+        return
+    _check_binary(path, "write", "wb")
+    buffer = io.BytesIO()
+    yield buffer
+    left = buffer.getbuffer()
+    while len(left):
+        # An unbuffered file may take a part only.
+        n_written = path.write(left)
+        left = left[len(left) if n_written is None else n_written :]
+
+
+@contextlib.contextmanager
+def _open_source(path, max_bytes):
+    """Open what is to be read, as a file that can seek."""
+    if is_stream(path):
+        _check_binary(path, "read", "rb")
+        yield io.BytesIO(_read_stream(path, max_bytes))
+        return
+    if os.path.isdir(path):
+        raise IsADirectoryError(f"{name_file(path)} is a folder, expected a model file")
+    if os.path.exists(path) and not os.path.isfile(path):
+        # To open a pipe could take forever.
+        raise ValueError(f"{name_file(path)} is not a regular file")
+    with open(path, "rb") as stream:
+        yield stream
+
+
+def _check_binary(stream, method, mode):
+    """Refuse an open file that cannot do what is asked of it."""
+    able = getattr(stream, {"read": "readable", "write": "writable"}[method], None)
+    if isinstance(stream, io.TextIOBase) or not hasattr(stream, method) or (able and not able()):
+        raise TypeError(
+            f"{name_file(stream)} is not a binary file open to {method}; open it with mode={mode!r}"
+        )
+
+
+def _read_stream(stream, max_bytes):
+    """Return the rest of a stream; no more than the first byte that is too many."""
+    data = bytearray()
+    while len(data) <= max_bytes:
+        piece = stream.read(min(_PIECE, max_bytes + 1 - len(data)))
+        if not piece:
+            break
+        data += piece
+    return data
 
 
 def _write_member(archive, name, data):
@@ -106,12 +183,7 @@ def _parse_header(contents, max_bytes):
     data = contents.pop(HEADER, None)
     if data is None:
         raise ValueError(f"it lacks {HEADER}")
-    n_values = sum(map(data.count, (b",", b":", b"[", b"{")))
-    n_bytes = LETTER_BYTES * len(data) + VALUE_BYTES * n_values
-    if n_bytes > max_bytes:
-        raise ValueError(
-            f"its header may take {n_bytes} bytes of memory, more than max_bytes={max_bytes}"
-        )
+    check_size(data, max_bytes)
     _check_nesting(data)
     try:
         header = json.loads(data.decode("utf-8"), parse_constant=_refuse_constant)
@@ -120,6 +192,23 @@ def _parse_header(contents, max_bytes):
     if not isinstance(header, dict):
         raise ValueError("its header is not a JSON object")
     return header
+
+
+def check_size(data, max_bytes):
+    """Refuse JSON that may take too much memory once it is parsed.
+
+    Parameters
+    ----------
+    data : bytes or bytearray
+    max_bytes : int
+        Most bytes that it may take.
+    """
+    n_values = sum(map(data.count, (b",", b":", b"[", b"{")))
+    n_bytes = LETTER_BYTES * len(data) + VALUE_BYTES * n_values
+    if n_bytes > max_bytes:
+        raise ValueError(
+            f"its header may take {n_bytes} bytes of memory, more than max_bytes={max_bytes}"
+        )
 
 
 def _check_nesting(data):

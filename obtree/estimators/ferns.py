@@ -1,7 +1,6 @@
 """Random ferns: FernClassifier."""
 
 import dataclasses
-import functools
 from typing import Literal, Self
 
 from obtree.builder.rule import NO_LIMIT
@@ -18,7 +17,7 @@ from obtree.estimators.task import ClassificationTask
 from obtree.estimators.tree import ObliqueTreeClassifier
 from obtree.estimators.updating import UpdateForestMixin
 from obtree.splitter.random_oblique import FernSplitter
-from obtree.tree.naive_bayes import FernPredictor
+from obtree.tree.naive_bayes import SmoothedFerns
 
 MAX_DEPTH = 20
 
@@ -189,7 +188,7 @@ class FernClassifier(UpdateForestMixin, ClassificationTask, BaseForestModel):
     def _predictor_kind(self):
         """What predicts with the trees."""
         smoothing = check_param("smoothing", self.smoothing, Number(0.0, open_low=True))
-        return functools.partial(FernPredictor, smoothing=smoothing * self._weight_unit)
+        return SmoothedFerns(smoothing * self._weight_unit)
 
     def _describe_extras(self):
         """Return what a model file keeps beside the ferns."""

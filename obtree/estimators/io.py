@@ -1,4 +1,4 @@
-"""Saving and loading fitted estimators without pickle.
+"""Fitted estimators as plain arrays and a header, and back.
 
 A model file holds plain arrays and a JSON header with a format number, so that it can
 be loaded from people one does not know: a damaged or hostile file raises ValueError
@@ -13,18 +13,14 @@ a RandomState instance None, and a fitted tree to start from the name of the def
 """
 
 import importlib.metadata
-import os
-from os import PathLike
-from typing import Any
 
 import numpy as np
 from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from obtree.core.names import show
-from obtree.core.params import FLAG, Integer, check_param
+from obtree.core.params import check_param
 from obtree.data.offset import have_same_offset
-from obtree.estimators.archive import read_archive, write_archive
 from obtree.estimators.bagging import BaseForestModel
 from obtree.estimators.density import DensityForest
 from obtree.estimators.disjunctive import (
@@ -50,7 +46,6 @@ from obtree.tree.normal_form import form_from_state, form_to_state
 from obtree.tree.state import tree_from_state, tree_to_state
 
 FORMAT = 1
-MAX_BYTES = 2**32
 HEADER_FIELDS = {
     "format",
     "obtree",
@@ -93,42 +88,27 @@ ESTIMATORS = {
 }
 
 
-def save_model(path: str | PathLike[str], estimator: object) -> None:
-    """Write a fitted estimator to a file.
+def describe_estimator(estimator):
+    """Return what a model file holds of a fitted estimator.
 
     Parameters
     ----------
-    path : str or path-like
-        File to write; replaced when it exists.
     estimator : estimator object
-        A fitted obtree estimator. Class labels must be numbers, booleans or strings.
+        Of a class in `ESTIMATORS`.
 
-    Examples
-    --------
-    >>> import os, tempfile
-    >>> from sklearn.datasets import load_iris
-    >>> from obtree import ObliqueTreeClassifier, load_model, save_model
-    >>> X, y = load_iris(return_X_y=True)
-    >>> tree = ObliqueTreeClassifier(random_state=0).fit(X, y)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = os.path.join(folder, "iris.obtree")
-    ...     save_model(path, tree)
-    ...     same = load_model(path)
-    >>> bool((same.predict(X) == tree.predict(X)).all())
-    True
+    Returns
+    -------
+    header : dict
+        For JSON.
+    arrays : dict of str to ndarray
     """
-    name = type(estimator).__name__
-    if ESTIMATORS.get(name) is not type(estimator):
-        raise ValueError(
-            f"{name} cannot be saved to a model file; expected one of {', '.join(ESTIMATORS)}"
-        )
     check_is_fitted(estimator)
     classes, kinds = _encode_classes(estimator._list_classes() or [])
     names = getattr(estimator, "feature_names_in_", None)
     header = {
         "format": FORMAT,
         "obtree": importlib.metadata.version("obtree"),
-        "estimator": name,
+        "estimator": type(estimator).__name__,
         "params": encode_params(estimator),
         "n_features": estimator.n_features_in_,
         "feature_names": None if names is None else [str(column) for column in names],
@@ -155,81 +135,28 @@ def save_model(path: str | PathLike[str], estimator: object) -> None:
     if extras:
         header["extras"] = extras
     arrays.update({EXTRA + key: array for key, array in more.items()})
-    write_archive(path, header, arrays)
+    return header, arrays
 
 
-def load_model(
-    path: str | PathLike[str], *, max_bytes: int = MAX_BYTES, allow_plugins: bool = False
-) -> Any:
-    """Read a fitted estimator from a file written by `save_model`.
+def restore_estimator(header, arrays, max_bytes, allow_plugins):
+    """Make an estimator of what a file holds, trusting none of it.
 
     Parameters
     ----------
-    path : str or path-like
-        File to read.
-    max_bytes : int, default=2**32
-        Refuse a file that is larger, or whose contents are. Each tree counts for at least
-        4096 bytes, and the header for what it takes once it is parsed. Whatever the file
-        declares, loading takes no more memory than a small multiple of this.
-    allow_plugins : bool, default=False
-        Whether splitters and leaf fitters of other packages that the file names may be imported
-        and made with the parameters in the file. Predicting does not need them. By default the
-        model keeps names and parameters, and only refuses to grow new trees.
+    header : dict
+    arrays : dict of str to ndarray
+        What is read is taken out.
+    max_bytes : int
+        Most bytes of memory that trees may take.
+    allow_plugins : bool
+        Whether splitters and leaf fitters of other packages may be imported.
 
     Returns
     -------
     estimator : estimator object
         Ready to predict.
-
-    Raises
-    ------
-    ValueError
-        When the file is damaged, hostile or too large, saying what is wrong with it.
-    OSError
-        When there is no such file, or it cannot be read.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from sklearn.datasets import load_iris
-    >>> from obtree import ObliqueTreeClassifier, load_model, save_model
-    >>> X, y = load_iris(return_X_y=True)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "iris.obtree"
-    ...     save_model(path, ObliqueTreeClassifier(random_state=0).fit(X, y))
-    ...     tree = load_model(path)
-    >>> tree.predict(X[:2])
-    array([0, 0])
     """
-    max_bytes = check_param("max_bytes", max_bytes, Integer(1))
-    allow_plugins = check_param("allow_plugins", allow_plugins, FLAG)
-    header, arrays = read_archive(path, max_bytes)
-    try:
-        return _build_estimator(header, arrays, max_bytes, allow_plugins)
-    except (KeyError, MemoryError, OverflowError, TypeError, ValueError) as error:
-        text = f"{os.fsdecode(path)} is not a valid model: {_explain(error)}"
-        raise ValueError(text) from error
-
-
-def _explain(error):
-    """Say what an error means for a file."""
-    if isinstance(error, KeyError):
-        return f"it lacks {error}"
-    if isinstance(error, MemoryError):
-        return "it takes more memory than there is"
-    return str(error)
-
-
-def _build_estimator(header, arrays, max_bytes, allow_plugins):
-    """Make an estimator of what the file holds, trusting none of it."""
-    if type(header["format"]) is not int or header["format"] != FORMAT:
-        raise ValueError(
-            f"it has format {show(header['format'])}, this version of obtree reads format {FORMAT}"
-        )
-    unknown = sorted(header.keys() - HEADER_FIELDS)
-    if unknown:
-        raise ValueError(f"its header holds {show(unknown[0])}, which no model has")
+    check_format(header, HEADER_FIELDS)
     name = header["estimator"]
     kind = ESTIMATORS.get(name) if isinstance(name, str) else None
     if kind is None:
@@ -284,6 +211,24 @@ def _build_estimator(header, arrays, max_bytes, allow_plugins):
     estimator._entropy = int(np.random.SeedSequence(seeds).generate_state(1)[0])
     estimator._restore_extras(*extras)
     return estimator
+
+
+def check_format(header, fields):
+    """Refuse a header of another format, and one with fields that no model has.
+
+    Parameters
+    ----------
+    header : dict
+    fields : set of str
+        Those that there may be.
+    """
+    if type(header["format"]) is not int or header["format"] != FORMAT:
+        raise ValueError(
+            f"it has format {show(header['format'])}, this version of obtree reads format {FORMAT}"
+        )
+    unknown = sorted(header.keys() - fields)
+    if unknown:
+        raise ValueError(f"its header holds {show(unknown[0])}, which no model has")
 
 
 def _pop_extras(arrays):

@@ -13,7 +13,7 @@ import numpy as np
 _MAGIC = b"\x93NUMPY\1\0"
 _PREFIX = len(_MAGIC) + 2
 _HEADER = re.compile(
-    rb"\{'descr': '([<|])([biufU])([0-9]{1,9})', 'fortran_order': False, "
+    rb"\{'descr': '([<|])([biufU])([0-9]{1,9})', 'fortran_order': (False|True), "
     rb"'shape': \((|[0-9]{1,19},|[0-9]{1,19}(?:, [0-9]{1,19}){1,2})\), \} *\n?"
 )
 # Items of a number type, in bytes. A long double differs from machine to machine.
@@ -58,7 +58,7 @@ def to_bytes(array):
     return buffer.getvalue()
 
 
-def from_bytes(name, data):
+def from_bytes(name, data, any_order=False):
     """Read what `to_bytes` wrote, or refuse it.
 
     Parameters
@@ -67,6 +67,8 @@ def from_bytes(name, data):
         Name of the array, for messages.
     data : bytes or bytearray
         Kept by the array, which needs no memory of its own.
+    any_order : bool, default=False
+        Whether an array of Fortran's order is taken, which `to_bytes` does not write.
 
     Returns
     -------
@@ -83,10 +85,10 @@ def from_bytes(name, data):
         raise ValueError(f"{name} is not an array, or one of an unknown version")
     start = _PREFIX + int.from_bytes(data[len(_MAGIC) : _PREFIX], "little")
     match = _HEADER.fullmatch(data, _PREFIX, start) if start <= len(data) else None
-    if match is None:
+    if match is None or (match[4] == b"True" and not any_order):
         raise ValueError(f"{name} has an unsupported type or layout")
     dtype = _make_type(name, *(part.decode() for part in match.groups()[:3]))
-    shape = tuple(map(int, match[4].replace(b",", b" ").split()))
+    shape = tuple(map(int, match[5].replace(b",", b" ").split()))
     # Python integers, which do not overflow; an empty array may claim any other axis.
     n_bytes = math.prod(shape) * dtype.itemsize
     if n_bytes != len(data) - start or math.prod(filter(None, shape)) >= _MAX_ITEMS:
@@ -94,7 +96,7 @@ def from_bytes(name, data):
     array = np.frombuffer(data, dtype=dtype, offset=start)
     array.flags.writeable = False
     _check_items(name, array)
-    return array.reshape(shape)
+    return array.reshape(shape, order="F" if match[4] == b"True" else "C")
 
 
 def _make_type(name, order, kind, size):

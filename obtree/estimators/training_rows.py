@@ -49,6 +49,13 @@ class TrainingRows:
         # What comes back from a pickle is checked like what comes back from a file.
         return restore_rows, describe_rows(self)
 
+    # skops asks for the state of an object.
+    def __getstate__(self):
+        return dict(zip(("header", "arrays"), describe_rows(self), strict=True))
+
+    def __setstate__(self, state):
+        vars(self).update(vars(restore_rows(state["header"], state["arrays"])))
+
 
 def remember_rows(plan, trees, predictor, seeds, bags, n_threads, gain=1.0):
     """Find out what there is to remember of the rows of a fit.

@@ -6,11 +6,30 @@ a class given the cells of all ferns is its part of the rows times these, normal
 al., 2007). All of it is computed with logarithms.
 """
 
+from dataclasses import dataclass
+
 import numpy as np
 from scipy.special import logsumexp
 
 from obtree.tree.predict import Predictor
 from obtree.tree.tree import Tree, list_arrays
+
+
+@dataclass(frozen=True)
+class SmoothedFerns:
+    """Makes predictors of one smoothing: a plain object, which any kind of storage can keep.
+
+    Parameters
+    ----------
+    smoothing : float
+        Rows of each class that every cell has in advance.
+    """
+
+    smoothing: float
+
+    def __call__(self, trees):
+        """Return a `FernPredictor` of some trees."""
+        return FernPredictor(trees, self.smoothing)
 
 
 class FernPredictor:

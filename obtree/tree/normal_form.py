@@ -109,6 +109,13 @@ class NormalForm(OffsetModel):
     def __reduce__(self):
         return form_from_state, (form_to_state(self),)
 
+    # skops asks for the state of an object; what it brings back is checked as well.
+    def __getstate__(self):
+        return form_to_state(self)
+
+    def __setstate__(self, state):
+        vars(self).update(vars(form_from_state(state)))
+
     def __repr__(self):
         return (
             f"NormalForm(n_units={self.n_units}, n_leaves={self.n_leaves}, "

@@ -248,9 +248,20 @@ class Tree(OffsetModel):
             setattr(self, name, array)
 
     def __reduce__(self):
-        from obtree.tree.state import tree_from_state, tree_to_state
+        from obtree.tree.state import tree_from_state
 
-        return tree_from_state, (tree_to_state(self),)
+        return tree_from_state, (self.__getstate__(),)
+
+    # skops asks for the state of an object; what it brings back is checked as well.
+    def __getstate__(self):
+        from obtree.tree.state import tree_to_state
+
+        return tree_to_state(self)
+
+    def __setstate__(self, state):
+        from obtree.tree.state import tree_from_state
+
+        vars(self).update(vars(tree_from_state(state)))
 
     def __repr__(self):
         return (

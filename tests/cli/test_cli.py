@@ -229,7 +229,7 @@ def test_model_without_names(flowers, tmp_path, capsys):
     X, y = frame.drop(columns="species").to_numpy(), frame["species"].to_numpy()
     Y = np.column_stack([y, y])
     path, data = tmp_path / "model", tmp_path / "x.csv"
-    obtree.save_model(path, obtree.ObliqueForestClassifier(3, random_state=0).fit(X, Y))
+    obtree.save_model(obtree.ObliqueForestClassifier(3, random_state=0).fit(X, Y), path)
     check_error(capsys, "has 5 columns, the model was fitted on 4", "predict", path, flowers)
     frame.drop(columns="species").to_csv(data, index=False)
     assert run("predict", path, data) == 0

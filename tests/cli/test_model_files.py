@@ -27,7 +27,7 @@ def table(tmp_path):
 def model(tmp_path, table):
     frame = pd.read_csv(table)
     path = tmp_path / "model"
-    save_model(path, ObliqueTreeClassifier(random_state=0).fit(frame[["a", "b"]], frame["y"]))
+    save_model(ObliqueTreeClassifier(random_state=0).fit(frame[["a", "b"]], frame["y"]), path)
     return path
 
 
@@ -127,5 +127,5 @@ def test_export_reports_mistakes_in_one_line(tmp_path, table, model, capsys):
     check_error(capsys, "is a folder", "export-c", model, "--out", tmp_path)
     ferns = tmp_path / "ferns"
     frame = pd.read_csv(table)
-    save_model(ferns, FernClassifier(2, depth=2).fit(frame[["a", "b"]], frame["y"]))
+    save_model(FernClassifier(2, depth=2).fit(frame[["a", "b"]], frame["y"]), ferns)
     check_error(capsys, "FernClassifier cannot be exported to C", "export-c", ferns)

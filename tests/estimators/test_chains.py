@@ -118,14 +118,14 @@ def test_threads_change_no_numbers(steps, numbers):
 def test_one_file(kind, forest, numbers, rules, steps, tmp_path):
     model, X = (forest, rules[0]) if kind == "classes" else (numbers, steps[0])
     path = tmp_path / "model"
-    save_model(path, model)
+    save_model(model, path)
     same = load_model(path)
     method = "predict_proba" if kind == "classes" else "predict"
     expected = getattr(model, method)(X)
     assert np.array_equal(getattr(same, method)(X), expected)
     assert [len(chain) for chain in same.chains_] == [len(chain) for chain in model.chains_]
     assert same.chains_[0][3].get_params() == model.chains_[0][3].get_params()
-    save_model(tmp_path / "again", same)
+    save_model(same, tmp_path / "again")
     assert (tmp_path / "again").read_bytes() == path.read_bytes()
     assert np.array_equal(getattr(pickle.loads(pickle.dumps(model)), method)(X), expected)
 
@@ -201,7 +201,7 @@ def damage(forest, tmp_path, **changes):
     import json
     import zipfile
 
-    save_model(tmp_path / "model", forest)
+    save_model(forest, tmp_path / "model")
     with zipfile.ZipFile(tmp_path / "model") as archive:
         parts = {name: archive.read(name) for name in archive.namelist()}
     header = json.loads(parts["header.json"]) | changes

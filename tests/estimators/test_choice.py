@@ -154,7 +154,7 @@ def test_another_splitter_leaves_no_table_behind(wine):
 def test_saved_and_pickled(wine, tmp_path):
     X, y = wine
     tree = ObliqueTreeClassifier(splitter="auto", random_state=0).fit(X, y)
-    save_model(tmp_path / "tree.obtree", tree)
+    save_model(tree, tmp_path / "tree.obtree")
     for other in (load_model(tmp_path / "tree.obtree"), pickle.loads(pickle.dumps(tree))):
         assert other.splitter == "auto"
         np.testing.assert_array_equal(other.predict_proba(X), tree.predict_proba(X))

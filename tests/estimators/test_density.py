@@ -331,7 +331,7 @@ def test_names_of_columns():
 def test_a_saved_forest_is_the_same(copy, tmp_path):
     for forest in (PLAIN, OBLIQUE, DensityForest(2, random_state=0).fit(MOONS + 1e6)):
         if copy == "file":
-            save_model(tmp_path / "model", forest)
+            save_model(forest, tmp_path / "model")
             same = load_model(tmp_path / "model")
         else:
             same = pickle.loads(pickle.dumps(forest))
@@ -381,7 +381,7 @@ def damage_weight(array):
 )
 def test_numbers_that_no_leaf_has(name, change, text, tmp_path):
     other = tamper(PLAIN, **{name: change})
-    save_model(tmp_path / "model", other)
+    save_model(other, tmp_path / "model")
     with pytest.raises(ValueError, match=text):
         load_model(tmp_path / "model")
     with pytest.raises(ValueError, match=text):
@@ -390,7 +390,7 @@ def test_numbers_that_no_leaf_has(name, change, text, tmp_path):
 
 def test_a_density_that_is_none(tmp_path):
     other = tamper(PLAIN, leaf_log_weight=damage_weight)
-    save_model(tmp_path / "model", other)
+    save_model(other, tmp_path / "model")
     with pytest.raises(ValueError, match=r"integrates to 1\.6"):
         load_model(tmp_path / "model")
 
@@ -401,6 +401,6 @@ def test_a_density_that_is_none(tmp_path):
 def test_rules_that_are_none(rule, tmp_path):
     other = pickle.loads(pickle.dumps(PLAIN))
     other._describe_extras = lambda: ({"stop_rule": rule, "splitter": "axis"}, {})
-    save_model(tmp_path / "model", other)
+    save_model(other, tmp_path / "model")
     with pytest.raises(ValueError, match="stop_rule"):
         load_model(tmp_path / "model")

@@ -159,7 +159,7 @@ def test_pickle_and_model_files(model, iris, tmp_path):
     expected = model.predict_proba(X)
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).predict_proba(X), expected)
     path = tmp_path / "model.obtree"
-    save_model(path, model)
+    save_model(model, path)
     same = load_model(path)
     assert type(same) is type(model)
     assert same.get_params() == model.get_params()
@@ -171,12 +171,12 @@ def test_a_model_file_with_foreign_forms_is_refused(iris, tmp_path):
     model = DisjunctiveTreeClassifier(n_epochs=1, random_state=0).fit(X, y)
     path = tmp_path / "model.obtree"
     model.form_ = DisjunctiveTreeClassifier(n_epochs=1).fit(X[:, :2], y).form_
-    save_model(path, model)
+    save_model(model, path)
     with pytest.raises(ValueError, match="disagree"):
         load_model(path)
     model = DisjunctiveTreeClassifier(n_epochs=1, random_state=0).fit(X, y)
     model.form_ = DisjunctiveTreeClassifier(n_epochs=1).fit(X[:100], y[:100]).form_
-    save_model(path, model)
+    save_model(model, path)
     with pytest.raises(ValueError, match="disagree"):
         load_model(path)
 

@@ -189,7 +189,7 @@ def test_saved_and_copied(tmp_path, affinity):
     weight = RNG.integers(0, 3, len(X))
     model = ForestEmbedding(n_estimators=8, affinity=affinity, power=2, random_state=0)
     model.fit(X, np.array(["a", "b", "c"])[Y], sample_weight=weight)
-    save_model(tmp_path / "model", model)
+    save_model(model, tmp_path / "model")
     for other in (load_model(tmp_path / "model"), pickle.loads(pickle.dumps(model))):
         assert_array_equal(other.embedding_, model.embedding_)
         assert_array_equal(other.transform(NEW), model.transform(NEW))
@@ -243,7 +243,7 @@ def test_files_that_were_tampered_with(tmp_path, monkeypatch, change, match):
     header, arrays = model._describe_extras()
     change(header, arrays)
     monkeypatch.setattr(model, "_describe_extras", lambda: (header, arrays), raising=False)
-    save_model(tmp_path / "model", model)
+    save_model(model, tmp_path / "model")
     with pytest.raises(ValueError, match=match):
         load_model(tmp_path / "model")
 
@@ -252,7 +252,7 @@ def test_bad_parameters_of_files(tmp_path):
     model = ForestEmbedding(n_estimators=3, random_state=0).fit(X)
     for name, value in (("affinity", "near"), ("power", 0), ("n_components", 3)):
         spoilt = pickle.loads(pickle.dumps(model)).set_params(**{name: value})
-        save_model(tmp_path / "model", spoilt)
+        save_model(spoilt, tmp_path / "model")
         with pytest.raises(ValueError, match=r"affinity|power|components"):
             load_model(tmp_path / "model")
 

@@ -214,7 +214,7 @@ def test_saved_and_loaded(tmp_path):
     ferns = FernClassifier(4, depth=4, smoothing=0.5, random_state=0)
     ferns.fit(X + 2**30, Y.astype(str), np.full(200, 0.3))
     known = ferns.predict_log_proba(NEW + 2**30)
-    save_model(tmp_path / "model", ferns)
+    save_model(ferns, tmp_path / "model")
     for model in (load_model(tmp_path / "model"), pickle.loads(pickle.dumps(ferns))):
         np.testing.assert_array_equal(model.predict_log_proba(NEW + 2**30), known)
         assert model.get_params() == ferns.get_params()
@@ -225,7 +225,7 @@ def test_saved_and_loaded(tmp_path):
 def test_a_file_with_a_smoothing_that_cannot_be(tmp_path, smoothing):
     ferns = FernClassifier(2, depth=2, random_state=0).fit(X, Y)
     ferns.smoothing = smoothing
-    save_model(tmp_path / "model", ferns)
+    save_model(ferns, tmp_path / "model")
     with pytest.raises(ValueError, match=r"is not a valid model.*smoothing"):
         load_model(tmp_path / "model")
 
@@ -234,7 +234,7 @@ def test_a_file_with_a_smoothing_that_cannot_be(tmp_path, smoothing):
 def test_a_file_with_other_extras(tmp_path, monkeypatch, extras):
     ferns = FernClassifier(2, depth=2, random_state=0).fit(X, Y)
     monkeypatch.setattr(FernClassifier, "_describe_extras", lambda self: (extras, {}))
-    save_model(tmp_path / "model", ferns)
+    save_model(ferns, tmp_path / "model")
     with pytest.raises(ValueError, match="is not a valid model"):
         load_model(tmp_path / "model")
 

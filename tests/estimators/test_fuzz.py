@@ -32,7 +32,7 @@ def folder(program, tmp_path):
     (tmp_path / "progress").write_bytes(bytes(8))
     for name, model in list_models():
         if name in ("axis", "names"):
-            save_model(tmp_path / "models" / name, model)
+            save_model(model, tmp_path / "models" / name)
     return tmp_path
 
 

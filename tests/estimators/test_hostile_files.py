@@ -22,7 +22,7 @@ def good(tmp_path_factory):
     X = rng.normal(size=(120, 4))
     y = np.array(["no", "yes"])[(X[:, 0] + X[:, 1] > 0).astype(int)]
     path = tmp_path_factory.mktemp("models") / "model"
-    save_model(path, ObliqueForestClassifier(3, max_depth=3, random_state=0).fit(X, y))
+    save_model(ObliqueForestClassifier(3, max_depth=3, random_state=0).fit(X, y), path)
     return path.read_bytes()
 
 
@@ -160,7 +160,7 @@ def test_many_small_trees_count_for_what_they_take(tmp_path):
     forest = ObliqueForestClassifier(5, random_state=0).fit(X, [0, 0, 1, 1])
     forest.estimators_ *= 2000
     path = tmp_path / "model"
-    save_model(path, forest)
+    save_model(forest, path)
     size = sum(map(len, read(path).values()))
     with pytest.raises(ValueError, match=r"10000 trees take .* more than max_bytes="):
         load_model(path, max_bytes=size + 1)
@@ -373,7 +373,7 @@ def test_members_nobody_expects(path):
         load_model(path)
 
 
-@pytest.mark.parametrize("place", ["archive.read_members", "io._build_estimator"])
+@pytest.mark.parametrize("place", ["archive.read_members", "model_files.restore_estimator"])
 def test_memory_that_runs_out_is_an_error_of_the_file(path, monkeypatch, place):
     def fail(*args):
         raise MemoryError

@@ -69,7 +69,7 @@ def differ(offset):
 def test_damaged_offsets(path, kind, change):
     X = 1.7e9 + np.arange(80.0).reshape(40, 2)
     model = kind(2, random_state=0).fit(X, np.arange(40) // 20)
-    save_model(path, model)
+    save_model(model, path)
     np.testing.assert_array_equal(load_model(path).predict(X), model.predict(X))
     edit_array(path, "tree.feature_offset", change)
     with pytest.raises(ValueError, match="is not a valid model"):
@@ -79,7 +79,7 @@ def test_damaged_offsets(path, kind, change):
 def test_round_trip(either, path, classes):
     X, y = classes
     either.fit(X, y)
-    save_model(path, either)
+    save_model(either, path)
     model = load_model(path)
     assert type(model) is type(either)
     assert model.get_params() == either.get_params()
@@ -92,13 +92,13 @@ def test_round_trip(either, path, classes):
             assert a.random_state == b.random_state
             np.testing.assert_array_equal(a.predict(X), b.predict(X))
     again = path.with_name("again")
-    save_model(again, model)
+    save_model(model, again)
     assert again.read_bytes() == path.read_bytes()
 
 
 def test_loaded_models_fit_again(either, path, classes):
     X, y = classes
-    save_model(path, either.fit(X, y))
+    save_model(either.fit(X, y), path)
     model = load_model(path)
     expected = either.predict(X)
     np.testing.assert_array_equal(model.fit(X, y).predict(X), expected)
@@ -107,7 +107,7 @@ def test_loaded_models_fit_again(either, path, classes):
 def test_loaded_forest_grows_on(path, classes):
     X, y = classes
     forest = ObliqueForestClassifier(3, warm_start=True).fit(X, y)
-    save_model(path, forest)
+    save_model(forest, path)
     model = load_model(path).set_params(n_estimators=5).fit(X, y)
     assert len({tree.random_state for tree in model.estimators_}) == 5
 
@@ -127,7 +127,7 @@ def test_loaded_forest_grows_on(path, classes):
 def test_class_labels(labels, path, classes):
     X, codes = classes
     tree = ObliqueTreeClassifier(random_state=0).fit(X, labels[codes])
-    save_model(path, tree)
+    save_model(tree, path)
     model = load_model(path)
     assert model.classes_.dtype == tree.classes_.dtype
     assert model.classes_.tolist() == tree.classes_.tolist()
@@ -137,10 +137,10 @@ def test_class_labels(labels, path, classes):
 
 def test_bool_labels_and_several_outputs(classifier, path, classes):
     X, y = classes
-    save_model(path, classifier.fit(X, y > 0))
+    save_model(classifier.fit(X, y > 0), path)
     assert load_model(path).predict(X).dtype == bool
     classifier.fit(X, np.column_stack([y, y % 2]))
-    save_model(path, classifier)
+    save_model(classifier, path)
     np.testing.assert_array_equal(load_model(path).predict(X), classifier.predict(X))
 
 
@@ -158,7 +158,7 @@ def test_class_labels_that_cannot_be_saved(labels, path, classes):
     X, y = classes
     tree = ObliqueTreeClassifier().fit(X, labels[y])
     with pytest.raises(ValueError, match=r"class labels such as .* cannot be saved"):
-        save_model(path, tree)
+        save_model(tree, path)
     assert not path.exists()
 
 
@@ -166,7 +166,7 @@ def test_feature_names(path, classes):
     pd = pytest.importorskip("pandas")
     X, y = classes
     frame = pd.DataFrame(X, columns=list("abcdefgh"))
-    save_model(path, ObliqueForestClassifier(3, random_state=0).fit(frame, y))
+    save_model(ObliqueForestClassifier(3, random_state=0).fit(frame, y), path)
     model = load_model(path)
     assert list(model.feature_names_in_) == list("abcdefgh")
     with pytest.raises(ValueError, match="feature names should match"):
@@ -190,7 +190,7 @@ def test_parameters(params, path, classes):
     X, y = classes
     X, y = X[y < 2], y[y < 2]
     tree = ObliqueTreeClassifier(**params).fit(X, y)
-    save_model(path, tree)
+    save_model(tree, path)
     model = load_model(path)
     np.testing.assert_array_equal(model.predict(X), tree.predict(X))
     model.fit(X, y)
@@ -201,7 +201,7 @@ def test_parameters(params, path, classes):
 def test_what_is_not_saved(path, classes):
     X, y = classes
     forest = ObliqueForestClassifier(30, n_jobs=2, oob_score=lambda a, b: 0.5).fit(X, y)
-    save_model(path, forest)
+    save_model(forest, path)
     model = load_model(path)
     assert model.n_jobs is None
     assert model.oob_score is True
@@ -211,30 +211,30 @@ def test_what_is_not_saved(path, classes):
 def test_what_cannot_be_saved(path, classes):
     X, y = classes
     with pytest.raises(NotFittedError):
-        save_model(path, ObliqueTreeClassifier())
+        save_model(ObliqueTreeClassifier(), path)
     with pytest.raises(ValueError, match="int cannot be saved to a model file; expected one of"):
-        save_model(path, 3)
+        save_model(3, path)
     tree = ObliqueTreeClassifier().fit(X, y).set_params(max_depth=object())
     with pytest.raises(ValueError, match=r"max_depth=.* cannot be saved"):
-        save_model(path, tree)
+        save_model(tree, path)
 
     deep = 0
     for _ in range(40):
         deep = [deep]
     with pytest.raises(ValueError, match="nested more than 32 levels"):
-        save_model(path, tree.set_params(max_depth=deep))
+        save_model(tree.set_params(max_depth=deep), path)
 
     class Own(ObliqueTreeClassifier):
         pass
 
     with pytest.raises(ValueError, match="Own cannot be saved"):
-        save_model(path, Own().fit(X, y))
+        save_model(Own().fit(X, y), path)
     assert not path.exists()
 
 
 def test_splitter_that_is_not_installed(path, classes):
     X, y = classes
-    save_model(path, ObliqueTreeClassifier(random_state=0).fit(X, y))
+    save_model(ObliqueTreeClassifier(random_state=0).fit(X, y), path)
 
     def rename(contents):
         header = json.loads(contents["header.json"])
@@ -254,14 +254,14 @@ def test_splitter_class_of_a_third_party(path, classes):
     class Foreign(AxisSplitter):
         pass
 
-    save_model(path, ObliqueTreeClassifier(splitter=Foreign(), random_state=0).fit(X, y))
+    save_model(ObliqueTreeClassifier(splitter=Foreign(), random_state=0).fit(X, y), path)
     assert load_model(path).splitter == "Foreign"
 
 
 @pytest.fixture
 def saved(path, classes):
     X, y = classes
-    save_model(path, ObliqueForestClassifier(3, max_depth=3, random_state=0).fit(X, y))
+    save_model(ObliqueForestClassifier(3, max_depth=3, random_state=0).fit(X, y), path)
     return path
 
 
@@ -420,6 +420,6 @@ def test_failed_save_leaves_the_old_file(saved, classes, monkeypatch):
     before = saved.read_bytes()
     monkeypatch.setattr("obtree.estimators.archive.to_bytes", lambda array: 1 / 0)
     with pytest.raises(ZeroDivisionError):
-        save_model(saved, ObliqueTreeRegressor().fit(X, y))
+        save_model(ObliqueTreeRegressor().fit(X, y), saved)
     assert saved.read_bytes() == before
     assert [entry.name for entry in saved.parent.iterdir()] == [saved.name]

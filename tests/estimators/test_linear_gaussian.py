@@ -325,7 +325,7 @@ def test_pickles_and_files_give_the_same_bits(data, forest, tmp_path):
     X, y = data
     tree = ObliqueTreeRegressor(**LINES).fit(X, y)
     for model in (forest, tree):
-        save_model(tmp_path / "model", model)
+        save_model(model, tmp_path / "model")
         for copy in (load_model(tmp_path / "model"), pickle.loads(pickle.dumps(model))):
             np.testing.assert_array_equal(copy.log_prob(X, y), model.log_prob(X, y))
             np.testing.assert_array_equal(copy.predict(X), model.predict(X))
@@ -348,7 +348,7 @@ def change_header(path, change):
     "scale", [None, [], [0.0], [-1.0], ["1"], [1.0, 1.0], [True], 1.0, [[1.0]], {}]
 )
 def test_files_with_another_scale_are_refused(forest, tmp_path, scale):
-    save_model(tmp_path / "model", forest)
+    save_model(forest, tmp_path / "model")
     load_model(tmp_path / "model")
     change_header(tmp_path / "model", lambda header: header["extras"].update(noise_scale=scale))
     with pytest.raises(ValueError, match="noise_scale"):
@@ -358,7 +358,7 @@ def test_files_with_another_scale_are_refused(forest, tmp_path, scale):
 @pytest.mark.parametrize("plain", [False, True])
 def test_a_scale_belongs_to_such_leaves(data, forest, tmp_path, plain):
     model = ObliqueForestRegressor(2, splitter="axis").fit(*data) if plain else forest
-    save_model(tmp_path / "model", model)
+    save_model(model, tmp_path / "model")
 
     def change(header):
         if plain:

@@ -164,7 +164,7 @@ def test_models_survive_pickles_and_files(tmp_path, classes, real):
         kinds = {tree.tree_.has_linear_leaves for tree in forest.estimators_}
         assert True in kinds
         path = tmp_path / "model.obtree"
-        save_model(path, forest)
+        save_model(forest, path)
         for again in (load_model(path), pickle.loads(pickle.dumps(forest))):
             assert hash_trees(again._list_trees()) == hash_trees(forest._list_trees())
             np.testing.assert_array_equal(again.predict(X), forest.predict(X))
@@ -328,7 +328,7 @@ def test_scikit_learn_conformance(estimator, check):
 def test_files_keep_the_parameters_of_an_object(real, tmp_path, kind):
     X, y = real
     model = kind(leaf=LinearFitter(l2=0.125), max_depth=2, random_state=0).fit(X, y)
-    save_model(tmp_path / "model", model)
+    save_model(model, tmp_path / "model")
     again = load_model(tmp_path / "model")
     assert again.get_params() == model.get_params()
     assert again.leaf.l2 == 0.125
@@ -349,7 +349,7 @@ def test_an_object_with_impossible_parameters_is_not_read(real, tmp_path):
         ({"name": "linear"}, "lacks 'params'"),
         (3, "leaf is 3, expected a name"),
     ):
-        save_model(path, model)
+        save_model(model, path)
         with zipfile.ZipFile(path) as archive:
             contents = {name: archive.read(name) for name in archive.namelist()}
         header = json.loads(contents["header.json"])

@@ -233,7 +233,7 @@ def test_a_tree_without_splits_stays_one():
 def test_models_survive_a_file(model, classes, tmp_path):
     X, y = classes
     model.fit(X, y)
-    save_model(tmp_path / "model.npz", model)
+    save_model(model, tmp_path / "model.npz")
     loaded = load_model(tmp_path / "model.npz")
     assert type(loaded) is type(model)
     np.testing.assert_array_equal(loaded.predict(X), model.predict(X))

@@ -149,7 +149,7 @@ def test_saved_and_copied_models(model, tmp_path):
     X, y = draw()
     large = shift(X, 1_700_000_000)
     fitted = fit_quietly(model, large, y)
-    save_model(tmp_path / "model", fitted)
+    save_model(fitted, tmp_path / "model")
     others = [
         pickle.loads(pickle.dumps(fitted)),
         copy.deepcopy(fitted),

@@ -74,7 +74,7 @@ def predict(model, X):
 
 def test_model_files(model, rows, tmp_path):
     X, y = rows
-    save_model(tmp_path / "model", model.fit(X, y))
+    save_model(model.fit(X, y), tmp_path / "model")
     loaded = load_model(tmp_path / "model")
     assert type(loaded) is type(model)
     assert loaded.get_params() == {**model.get_params(), "n_jobs": None}

@@ -170,7 +170,7 @@ def test_missing_values_and_sparse_rows():
 
 def test_saved_and_copied_forests(tmp_path):
     forest = ObliqueForestClassifier(8, splitter="axis", random_state=0).fit(X, Y)
-    save_model(tmp_path / "model", forest)
+    save_model(forest, tmp_path / "model")
     loaded = load_model(tmp_path / "model")
     assert (loaded.proximity(X) != forest.proximity(X)).nnz == 0
     with pytest.raises(ValueError, match="model files do not keep"):

@@ -87,7 +87,7 @@ def test_threads_change_nothing(smooth, forest, wine, doubtful):
 
 def test_one_file(forest, smooth, tmp_path):
     path = tmp_path / "model"
-    save_model(path, forest)
+    save_model(forest, path)
     same = load_model(path)
     assert np.array_equal(same.predict(smooth[0]), forest.predict(smooth[0]))
     for one, other in zip(forest.estimators_, same.estimators_, strict=True):
@@ -95,7 +95,7 @@ def test_one_file(forest, smooth, tmp_path):
         assert one.get_params() == other.get_params()
         assert np.array_equal(one.predict(smooth[0]), other.predict(smooth[0]))
         assert one.max_features_ == other.max_features_
-    save_model(tmp_path / "again", same)
+    save_model(same, tmp_path / "again")
     assert (tmp_path / "again").read_bytes() == path.read_bytes()
     assert np.array_equal(
         pickle.loads(pickle.dumps(forest)).predict(smooth[0]), forest.predict(smooth[0])
@@ -151,7 +151,7 @@ def test_a_splitter_in_python_takes_part(wine):
 def test_own_splitters_take_part(own, wine, tmp_path):
     forest = ObliqueForestClassifier(12, splitter=["axis", own], random_state=0).fit(*wine)
     assert forest.race_["setting"] == ["axis", "oc1"]
-    save_model(tmp_path / "model", forest)
+    save_model(forest, tmp_path / "model")
     same = load_model(tmp_path / "model")
     assert np.array_equal(same.predict_proba(wine[0]), forest.predict_proba(wine[0]))
     everything = ObliqueForestClassifier(splitter=["auto", own])

@@ -58,7 +58,7 @@ def data():
 def save_with(path, data, splitter, model=None):
     """Save a model whose header names another splitter than the one that grew it."""
     model = model or ObliqueForestClassifier(3, splitter="axis", random_state=0)
-    save_model(path, model.fit(*data))
+    save_model(model.fit(*data), path)
     with zipfile.ZipFile(path) as archive:
         contents = {name: archive.read(name) for name in archive.namelist()}
     header = json.loads(contents["header.json"])
@@ -100,7 +100,7 @@ def test_name_and_parameters_survive(package, tmp_path, data):
         assert model.splitter == SavedPart("splitter", "middle", params)
         assert model.estimators_[0].splitter == model.splitter
         assert "middle" in repr(model)
-        save_model(again, model)
+        save_model(model, again)
         assert load_model(again).splitter == model.splitter
     assert "plug_saved" not in sys.modules
     model = load_model(again, allow_plugins=True)

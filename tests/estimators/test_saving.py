@@ -30,7 +30,7 @@ def write_and_wait(file, name, data):
         sys.stdin.read()
 
 archive._write_member = write_and_wait
-save_model(sys.argv[1], model)
+save_model(model, sys.argv[1])
 """
 
 
@@ -43,7 +43,7 @@ def model():
 @pytest.fixture
 def saved(tmp_path, model):
     path = tmp_path / "model"
-    save_model(path, model)
+    save_model(model, path)
     return path
 
 
@@ -88,7 +88,7 @@ def test_a_file_is_on_the_disk_before_it_takes_the_name(saved, model, monkeypatc
 
     monkeypatch.setattr(os, "fsync", note_fsync)
     monkeypatch.setattr(os, "replace", note_replace)
-    save_model(saved, model)
+    save_model(model, saved)
     assert [name for name, _, _ in events[:2]] == ["fsync", "replace"]
     # All of it, and nothing written afterwards.
     assert events[0][1:] == events[1][1:]
@@ -106,7 +106,7 @@ def test_errors_leave_the_old_file_and_nothing_else(saved, model, monkeypatch, s
 
     monkeypatch.setattr(os, step, fail)
     with pytest.raises(OSError, match="No space left"):
-        save_model(saved, model)
+        save_model(model, saved)
     assert saved.read_bytes() == before
     assert list_names(saved.parent) == [saved.name]
 
@@ -115,9 +115,9 @@ def test_a_folder_is_refused_before_anything_is_written(tmp_path, model, monkeyp
     monkeypatch.setattr("obtree.estimators.archive._write_member", None)
     (tmp_path / "folder").mkdir()
     with pytest.raises(IsADirectoryError, match="folder"):
-        save_model(tmp_path / "folder", model)
+        save_model(model, tmp_path / "folder")
     with pytest.raises(FileNotFoundError, match="no such folder"):
-        save_model(tmp_path / "none" / "model", model)
+        save_model(model, tmp_path / "none" / "model")
     assert list_names(tmp_path) == ["folder"]
 
 
@@ -126,7 +126,7 @@ def test_what_is_not_a_file_is_not_replaced(tmp_path, model):
     path = tmp_path / "pipe"
     os.mkfifo(path)
     with pytest.raises(ValueError, match="pipe is not a regular file"):
-        save_model(path, model)
+        save_model(model, path)
     with pytest.raises(ValueError, match="pipe is not a regular file"):
         load_model(path)
     assert path.is_fifo()
@@ -138,10 +138,10 @@ def test_a_link_stays_a_link(tmp_path, model):
     target = tmp_path / "far" / "model"
     link = tmp_path / "link"
     link.symlink_to(target)
-    save_model(link, model)
+    save_model(model, link)
     assert link.is_symlink()
     before = target.read_bytes()
-    save_model(os.fsencode(link), model)
+    save_model(model, os.fsencode(link))
     assert link.is_symlink()
     assert target.read_bytes() == before
     assert list_names(tmp_path / "far") == ["model"]
@@ -151,12 +151,12 @@ def test_a_link_stays_a_link(tmp_path, model):
 def test_modes_follow_the_umask(tmp_path, model):
     before = os.umask(0o027)
     try:
-        save_model(tmp_path / "model", model)
+        save_model(model, tmp_path / "model")
     finally:
         os.umask(before)
     assert (tmp_path / "model").stat().st_mode & 0o777 == 0o640
     (tmp_path / "model").chmod(0o600)
-    save_model(tmp_path / "model", model)
+    save_model(model, tmp_path / "model")
     assert (tmp_path / "model").stat().st_mode & 0o777 == 0o600
 
 
@@ -166,6 +166,6 @@ def test_messages_name_the_file_and_not_the_partial_one(tmp_path, model, monkeyp
 
     monkeypatch.setattr("obtree.core.files.open", refuse, raising=False)
     with pytest.raises(PermissionError) as caught:
-        save_model(tmp_path / "model", model)
+        save_model(model, tmp_path / "model")
     assert caught.value.filename == os.path.realpath(tmp_path / "model")
     assert ".part" not in str(caught.value)

@@ -254,7 +254,7 @@ def test_alpha_and_structure_matter():
 def test_files_and_pickles_keep_every_bit(tmp_path, fallback, splitter):
     params = {**SMALL, "splitter": splitter, "fallback": fallback}
     forest = SemiSupervisedForestClassifier(**params).fit(X, Y)
-    save_model(tmp_path / "model", forest)
+    save_model(forest, tmp_path / "model")
     for same in (load_model(tmp_path / "model"), pickle.loads(pickle.dumps(forest))):
         np.testing.assert_array_equal(same.predict_proba(X), forest.predict_proba(X))
         np.testing.assert_array_equal(same.label_distributions_, forest.label_distributions_)
@@ -292,10 +292,10 @@ def test_a_file_with_other_extras(tmp_path, monkeypatch, header, arrays):
     forest = SemiSupervisedForestClassifier(**SMALL).fit(X, Y)
     kind = SemiSupervisedForestClassifier
     monkeypatch.setattr(kind, "_describe_extras", lambda self: GOOD)
-    save_model(tmp_path / "model", forest)
+    save_model(forest, tmp_path / "model")
     load_model(tmp_path / "model")
     monkeypatch.setattr(kind, "_describe_extras", lambda self: (header, arrays))
-    save_model(tmp_path / "model", forest)
+    save_model(forest, tmp_path / "model")
     with pytest.raises(ValueError, match="is not a valid model"):
         load_model(tmp_path / "model")
 

@@ -33,7 +33,7 @@ FOREST = fit()
 @pytest.mark.parametrize("splitter", ["axis", "auto"])
 def test_saved_and_pickled(tmp_path, splitter, weight):
     forest = fit(splitter=splitter, sample_weight=weight)
-    save_model(tmp_path / "model", forest)
+    save_model(forest, tmp_path / "model")
     for other in (load_model(tmp_path / "model"), pickle.loads(pickle.dumps(forest))):
         np.testing.assert_array_equal(
             other.predict(NEW, quantiles=LEVELS), forest.predict(NEW, quantiles=LEVELS)
@@ -51,7 +51,7 @@ def test_forests_that_do_not_know_their_rows(tmp_path, is_file):
     if is_file:
         # As those that were written before there were training rows in files.
         del old._training
-        save_model(tmp_path / "old", old)
+        save_model(old, tmp_path / "old")
         old = load_model(tmp_path / "old")
         np.testing.assert_array_equal(old.predict(X), FOREST.predict(X))
     else:
@@ -84,7 +84,7 @@ def test_forests_whose_trees_see_all_rows(tmp_path, forest):
     assert ((found >= y.min()) & (found <= y.max())).all()
     with pytest.warns(UserWarning, match="no out-of-bag"):
         assert np.isnan(forest.predict_quantiles(oob_score=True)[np.arange(300) % 3 > 0]).all()
-    save_model(tmp_path / "model", forest)
+    save_model(forest, tmp_path / "model")
     for other in (load_model(tmp_path / "model"), pickle.loads(pickle.dumps(forest))):
         np.testing.assert_array_equal(other.log_prob(data, y), forest.log_prob(data, y))
         np.testing.assert_array_equal(other.predict_quantiles(data), forest.predict_quantiles(data))

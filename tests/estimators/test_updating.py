@@ -184,7 +184,7 @@ def test_threads_sparse_rows_and_large_integers():
 def test_models_are_saved_with_what_they_have_learnt(tmp_path):
     forest = ObliqueForestRegressor(3, splitter="axis", random_state=0).fit(X[:100], NUMBERS[:100])
     forest.update_leaves(X[100:], NUMBERS[100:], keep=0.5)
-    save_model(tmp_path / "model", forest)
+    save_model(forest, tmp_path / "model")
     loaded = load_model(tmp_path / "model")
     np.testing.assert_array_equal(loaded.predict(X), forest.predict(X))
     loaded.update_leaves(X, NUMBERS)
@@ -284,7 +284,7 @@ def test_sharpened_targets_cannot_go_on(tmp_path):
     y = np.sin(6 * rows[:, 0]) * np.cos(6 * rows[:, 1])
     forest = ObliqueForestRegressor(12, random_state=0).fit(rows, y)
     assert any(name.endswith(", sharpened") for name in forest.race_["setting"])
-    save_model(tmp_path / "model", forest)
+    save_model(forest, tmp_path / "model")
     for model in (forest, load_model(tmp_path / "model")):
         with pytest.raises(ValueError, match="sharpened targets"):
             model.update_leaves(rows, y)

@@ -74,7 +74,7 @@ def test_models_keep_it(guided, tmp_path):
     X, y = load_breast_cancer(return_X_y=True)
     forest = ObliqueForestClassifier(3, splitter=guided.GuidedSplitter(n_terms=2), random_state=0)
     forest.fit(X, y)
-    save_model(tmp_path / "model", forest)
+    save_model(forest, tmp_path / "model")
     loaded = load_model(tmp_path / "model", allow_plugins=True)
     for other in (loaded, pickle.loads(pickle.dumps(forest))):
         assert other.splitter == guided.GuidedSplitter(n_terms=2)

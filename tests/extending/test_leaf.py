@@ -66,7 +66,7 @@ def test_files_states_and_pickles_keep_them(median, tmp_path):
     X, y = load_diabetes(return_X_y=True)
     tree = ObliqueTreeRegressor(max_depth=3, leaf=median.MedianFitter(), random_state=0).fit(X, y)
     expected = tree.predict(X)
-    save_model(tmp_path / "model", tree)
+    save_model(tree, tmp_path / "model")
     for other in (load_model(tmp_path / "model"), pickle.loads(pickle.dumps(tree))):
         np.testing.assert_array_equal(other.predict(X), expected)
     state = tree_to_state(tree.tree_)
@@ -81,7 +81,7 @@ def test_files_keep_the_parameters_of_what_fits_leaves(median, tmp_path):
     X, y = load_diabetes(return_X_y=True)
     given = median.MedianFitter(level=0.25)
     forest = ObliqueForestRegressor(2, max_depth=2, leaf=given, random_state=0).fit(X, y)
-    save_model(tmp_path / "model", forest)
+    save_model(forest, tmp_path / "model")
     model = load_model(tmp_path / "model", allow_plugins=True)
     assert model.get_params() == forest.get_params()
     assert model.estimators_[0].leaf == given
@@ -93,10 +93,10 @@ def test_files_keep_the_parameters_of_what_fits_leaves(median, tmp_path):
     for other in (model, clone(model), pickle.loads(pickle.dumps(model))):
         with pytest.raises(ValueError, match=r"leaf 'median' .* not imported .*allow_plugins=True"):
             other.fit(X, y)
-    save_model(tmp_path / "again", model)
+    save_model(model, tmp_path / "again")
     assert load_model(tmp_path / "again", allow_plugins=True).leaf == given
     # A name is a name, once it is allowed.
-    save_model(tmp_path / "model", forest.set_params(leaf="median").fit(X, y))
+    save_model(forest.set_params(leaf="median").fit(X, y), tmp_path / "model")
     assert load_model(tmp_path / "model").leaf == SavedPart("leaf", "median", None)
     assert load_model(tmp_path / "model", allow_plugins=True).leaf == "median"
 

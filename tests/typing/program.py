@@ -83,7 +83,7 @@ assert_type(export_text(tree, feature_names=["a", "b", "c"]), str)
 assert_type(to_c(forest, prefix="model"), str)
 export_graphviz(arrays, "tree.dot", max_depth=3)
 plot_tree(tree, class_names=["no", "yes"])
-save_model("forest.obtree", forest)
+save_model(forest, "forest.obtree")
 loaded = load_model("forest.obtree", max_bytes=2**20).predict(X)
 export_text(tree, max_depth="all")  # type: ignore[arg-type]
 

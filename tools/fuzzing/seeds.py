@@ -110,4 +110,4 @@ def save_models(folder):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for k, (name, model) in enumerate(list_models()):
-            save_model(folder / f"{k:02}-{name}-{type(model).__name__}", model)
+            save_model(model, folder / f"{k:02}-{name}-{type(model).__name__}")
