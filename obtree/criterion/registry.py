@@ -32,6 +32,9 @@ _ROWS = {
 }
 _PARTIAL = {"semi_supervised": SemiSupervisedGain}
 
+#: What scikit-learn called criteria before it renamed them.
+_FORMER = {"mse": "squared_error", "mae": "absolute_error"}
+
 _NAMED = {"classes": _CLASSES, "real": _VALUES, "none": _ROWS, "partial": _PARTIAL}
 
 CLASSIFICATION = tuple(_CLASSES)
@@ -67,7 +70,21 @@ def find_criterion(criterion, kind):
             f"criterion={show(criterion)} is not valid for targets of the kind {kind!r}; expected "
             f"a subclass of Criterion whose target_kind is {kind!r}"
         )
+    if isinstance(criterion, str) and criterion not in known:
+        _refuse_name(criterion, kind)
     return known[check_param("criterion", criterion, *known)]
+
+
+def _refuse_name(name, kind):
+    """Say of a name that there was once, or that other targets have, what takes its place."""
+    if name in _FORMER and _FORMER[name] in _NAMED[kind]:
+        raise ValueError(f"unknown criterion {show(name)}; it is called {show(_FORMER[name])} now")
+    for other, meaning in (("classes", "classification"), ("real", "regression")):
+        if name in _NAMED[other]:
+            raise ValueError(
+                f"unknown criterion {show(name)} here, it is for {meaning}; expected "
+                f"one of {list_names(_NAMED[kind])}"
+            )
 
 
 def make_criterion(criterion, targets):

@@ -22,12 +22,12 @@ half of the distinct values are left.
 """
 
 import math
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
 
+from obtree.core.advice import advise
 from obtree.core.names import name_column
 from obtree.data.offset import shift_features
 
@@ -155,7 +155,7 @@ def find_frame_losses(frame):
     return losses
 
 
-def warn_of_losses(losses, names, stacklevel):
+def warn_of_losses(losses, names):
     """Tell the user which columns have lost values.
 
     Parameters
@@ -163,8 +163,6 @@ def warn_of_losses(losses, names, stacklevel):
     losses : list of PrecisionLoss
     names : sequence of str or None
         Names of all columns.
-    stacklevel : int
-        As in `warnings.warn`, for the caller of this function.
     """
     if not losses:
         return
@@ -174,13 +172,12 @@ def warn_of_losses(losses, names, stacklevel):
     ]
     if len(losses) > len(shown):
         shown.append(f"and {len(losses) - len(shown)} more columns")
-    warnings.warn(
+    advise(
         "X is rounded to float32, which makes distinct values equal in "
         f"{'; '.join(shown)}. If they should be told apart, subtract a constant, or make "
         "several columns of one, such as the day and the second of the day. If not, "
         "X.astype(np.float32) says so",
         UserWarning,
-        stacklevel=stacklevel + 1,
     )
 
 

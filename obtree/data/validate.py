@@ -77,7 +77,7 @@ def validate_fit_features(estimator, X, rounds=True):
     )
     if checked.dtype.kind == "f" and hasattr(X, "columns"):
         names = getattr(estimator, "feature_names_in_", None)
-        warn_of_losses(find_frame_losses(X), names, stacklevel=4)  # the caller of fit
+        warn_of_losses(find_frame_losses(X), names)
     return checked
 
 
@@ -113,7 +113,7 @@ def round_features(estimator, X, rows=None, known=()):
             losses = find_precision_losses(used, offset)
         else:
             offset, losses = find_offset(used)
-        warn_of_losses(losses, names, stacklevel=4)  # the caller of fit
+        warn_of_losses(losses, names)
     if offset is not None:
         offset.flags.writeable = False
         X = shift_features(X, offset)
@@ -288,7 +288,7 @@ def _validate_sparse(X, names, rounds, warns):
     # Indices out of range would be read outside the arrays by compiled code.
     X.check_format(full_check=True)
     if warns and rounds and may_round(X.dtype):
-        warn_of_losses(find_precision_losses(X), names, stacklevel=6)  # the caller of fit
+        warn_of_losses(find_precision_losses(X), names)
     if rounds and X.dtype != np.float32:
         with np.errstate(over="ignore"):
             X = X.astype(np.float32)

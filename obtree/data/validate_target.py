@@ -8,7 +8,6 @@ Only scikit-learn's public validation functions are used.
 """
 
 import numbers
-import warnings
 
 import numpy as np
 import scipy.sparse as sp
@@ -16,6 +15,7 @@ from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array
 
+from obtree.core.advice import advise
 from obtree.core.names import show
 from obtree.data.cells import read_values
 
@@ -222,11 +222,10 @@ def _validate_target(y, n_samples):
     if y.ndim == 1:
         y = y.reshape(-1, 1)
     elif y.shape[1] == 1:
-        warnings.warn(
+        advise(
             "A column-vector y was passed when a 1d array was expected. Please change the "
             "shape of y to (n_samples,), for example using ravel().",
             DataConversionWarning,
-            stacklevel=6,  # the caller of fit
         )
     elif y.shape[1] == 0:
         raise ValueError("y has 0 outputs, expected at least one")
@@ -243,8 +242,15 @@ def _refuse_continuous(labels):
             return
         # Text beside numbers would turn the numbers into text.
         labels = plain if plain.shape == labels.shape else labels
-    if labels.dtype.kind == "f":
+    if labels.dtype.kind != "f":
+        return
+    try:
         check_classification_targets(labels)
+    except ValueError as error:
+        raise ValueError(
+            f"{error} To predict numbers fit a regressor, such as ObliqueForestRegressor; for "
+            "classes make labels of them first, such as y > y.mean() or pandas.cut(y, 5)"
+        ) from None
 
 
 def _refuse_not_finite(values, name):

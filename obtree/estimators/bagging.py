@@ -1,13 +1,13 @@
 """How a forest is fitted, whatever the task: bootstraps, warm starts, out-of-bag scores."""
 
 import numbers
-import warnings
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import clone, is_regressor
+from sklearn.base import BaseEstimator, clone, is_regressor
 from sklearn.utils.validation import check_is_fitted
 
+from obtree.core.advice import advise
 from obtree.core.hints import ArrayLike, Floats, Integers, MatrixLike
 from obtree.core.names import show
 from obtree.core.params import FLAG, Integer, check_param
@@ -23,7 +23,8 @@ from obtree.estimators.oob import predict_out_of_bag
 from obtree.estimators.params import VERBOSE, resolve_max_samples
 from obtree.estimators.proximity import ProximityMixin
 from obtree.estimators.relevance import measure_relevance
-from obtree.estimators.sampling import Bags, RowSample
+from obtree.estimators.sampling import Bags, RowSample, count_subsample
+from obtree.estimators.settings import is_race
 from obtree.splitter.registry import resolve_splitter
 from obtree.splitter.rotation import RotationSplitter
 from obtree.tree.predict import COMBINE
@@ -80,6 +81,18 @@ class BaseForestModel(ProximityMixin, BaseModel):
         """Return the trees to predict with."""
         return [getattr(estimator, self._tree_attribute) for estimator in self.estimators_]
 
+    @property
+    def estimator_(self) -> BaseEstimator:
+        """An unfitted tree with the parameters that all trees of the forest have from it."""
+        check_is_fitted(self)
+        splitter = getattr(self, "splitter", None)
+        if self._mixes_settings and is_race(splitter):
+            raise AttributeError(
+                f"the trees of a forest with splitter={show(splitter)} have parameters of several "
+                "settings: each of estimators_ has its own, and race_ counts them"
+            )
+        return self._tree_class(**self._list_tree_params())
+
     def _draws_bootstraps(self):
         """Tell whether trees grow on bootstraps; "auto" leaves it to the splitter."""
         bootstrap = check_param("bootstrap", self.bootstrap, *self._bootstrap_rules)
@@ -102,9 +115,9 @@ class BaseForestModel(ProximityMixin, BaseModel):
         if isinstance(self.bootstrap, str):
             name, splitter = self._splitter_param, getattr(self, self._splitter_param)
             given = f"bootstrap='auto' means False, as it does with {name}={show(splitter)}"
-        if getattr(self, "oob_score", False):
+        elif getattr(self, "oob_score", False):
             raise ValueError(
-                f"Out of bag estimation only available if bootstrap=True, not if {given}"
+                f"Out of bag estimation only available if bootstrap=True or 'auto', not if {given}"
             )
         if getattr(self, "max_samples", None) is not None:
             raise ValueError(
@@ -211,9 +224,8 @@ class BaseObliqueForest(BaseForestModel, BaseOblique):
             fresh = self._grow_missing(plan, grown, entropy, stats)
             self._bags = Bags(self._samples, plan.X.shape[0], plan.rows, plan.weight)
         else:
-            warnings.warn(
+            advise(
                 "Warm-start fitting without increasing n_estimators does not fit new trees.",
-                stacklevel=3,
             )
         if grown:
             known = getattr(self, "splitter_stats_", {})
@@ -226,6 +238,18 @@ class BaseObliqueForest(BaseForestModel, BaseOblique):
         if fresh:
             self._remember_rows(plan)
         return len(fresh) > 0
+
+    @property
+    def estimators_samples_(self) -> list[Integers]:
+        """Rows that each tree was grown on, in order; a row stands there as often as it counts."""
+        check_is_fitted(self)
+        if not hasattr(self, "_bags"):
+            raise AttributeError(
+                f"this {type(self).__name__} comes from a model file, which does not keep the rows "
+                "that trees were grown on; a pickle does"
+            )
+        counts = (self._bags.count(t, each.random_state) for t, each in enumerate(self.estimators_))
+        return [np.repeat(np.arange(len(drawn)), drawn) for drawn in counts]
 
     def _check_forest_params(self):
         """Refuse parameters that concern the forest and not its trees."""
@@ -282,7 +306,7 @@ class BaseObliqueForest(BaseForestModel, BaseOblique):
         seeds = spawn_seeds(entropy, len(grown), self.n_estimators)
         if self.relevance is True:
             plan = plan.draw_by(self._measure_relevance(plan, entropy))
-        sample = RowSample(self._count_draws(plan.n_rows))
+        sample = self._sample_rows(plan.n_rows)
         self._samples = [sample] * self.n_estimators
         trees = plan.grow(
             seeds,
@@ -294,6 +318,13 @@ class BaseObliqueForest(BaseForestModel, BaseOblique):
         )
         trees = [tree.with_offset(plan.offset) for tree in trees]
         return self._wrap_trees(trees, seeds, plan.target.classes, plan.rule.max_features)
+
+    def _sample_rows(self, n_rows):
+        """Return how the rows of a tree are drawn from so many."""
+        if self.oob_score and self.bootstrap == "auto" and not self._draws_bootstraps():
+            # Some have to be left out; fewer than a bootstrap would.
+            return RowSample(count_subsample(n_rows), replace=False)
+        return RowSample(self._count_draws(n_rows))
 
     def _measure_relevance(self, plan, entropy):
         """Find out, and show, how often each feature should take part in draws."""
@@ -313,10 +344,9 @@ class BaseObliqueForest(BaseForestModel, BaseOblique):
         values = self._predict_out_of_bag(plan)
         judged = ~np.isnan(values).any(axis=(1, 2))
         if not judged.all():
-            warnings.warn(
+            advise(
                 "Some inputs do not have OOB scores. This probably means too few trees were "
                 "used to compute any reliable OOB estimates.",
-                stacklevel=3,
             )
         if plan.rows is not None:
             absent = np.ones(len(judged), dtype=bool)

@@ -15,6 +15,7 @@ from sklearn.base import BaseEstimator, MultiOutputMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from obtree.core.names import ask_if_meant
 from obtree.core.params import Integer, Number, check_param, refuse_param
 from obtree.criterion.registry import find_criterion
 from obtree.data.validate import (
@@ -23,6 +24,7 @@ from obtree.data.validate import (
     validate_predict_features,
 )
 from obtree.data.validate_target import check_total_weight, validate_sample_weight
+from obtree.estimators.doc_link import DocLinkMixin
 from obtree.estimators.jobs import count_threads
 from obtree.estimators.params import (
     resolve_growth_rule,
@@ -72,7 +74,7 @@ class PredictorCache:
         return PredictorCache, (self._kind,)
 
 
-class BaseModel(MultiOutputMixin, BaseEstimator):
+class BaseModel(DocLinkMixin, MultiOutputMixin, BaseEstimator):
     """What every estimator made of trees does; a task class stands beside it.
 
     A subclass says which of its parameters holds a splitter (``_splitter_param``), whether
@@ -110,7 +112,14 @@ class BaseModel(MultiOutputMixin, BaseEstimator):
                     "be a splitter"
                 )
             params[name] = resolve_splitter(given, name)
-        return super().set_params(**params)
+        try:
+            return super().set_params(**params)
+        except ValueError as error:
+            known = self.get_params()
+            unknown = [key for key in params if key.partition("__")[0] not in known]
+            if not unknown:
+                raise
+            raise ValueError(f"{error}{ask_if_meant(unknown[0], known)}") from None
 
     def _describe_extras(self):
         """Return what a model file holds beside trees: a dict for JSON, and arrays by name."""

@@ -1,12 +1,12 @@
 """Predictive distributions of forests for regression: spreads, quantiles and log densities."""
 
-import warnings
 from collections.abc import Sequence
 from typing import Any, Literal, overload
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from obtree.core.advice import advise
 from obtree.core.hints import ArrayLike, Floats, MatrixLike
 from obtree.core.names import show
 from obtree.core.params import FLAG, check_param, refuse_param
@@ -271,9 +271,8 @@ class DistributionMixin(ForestMixtureMixin):
             says = is_out[known] | (known < 0)[:, None]
             leaves = np.where(says, leaves, np.int32(-1))
             if not says.any(axis=1).all():
-                warnings.warn(
+                advise(
                     "Some rows were drawn by every tree, and have no out-of-bag quantiles",
-                    stacklevel=2,
                 )
         if not weighted_quantile:
             rows = index.counted

@@ -1,10 +1,10 @@
 """Bagged greedy trees: ObliqueForestClassifier and ObliqueForestRegressor."""
 
-import warnings
 from typing import Literal
 
 import numpy as np
 
+from obtree.core.advice import advise
 from obtree.core.names import show
 from obtree.core.params import check_param
 from obtree.estimators import hints
@@ -52,9 +52,9 @@ class ObliqueForestClassifier(
         Whether each tree sees a sample of the rows, drawn with replacement. "auto"
         follows the splitter: those that optimise a hyperplane see all rows, since
         their random starts make trees different enough. In a race it follows the setting, and
-        trees that draw no bootstrap see four fifths of the rows.
+        trees that draw no bootstrap see four fifths of the rows, and so they do with `oob_score`.
     oob_score : bool or callable, default=False
-        Whether to estimate the accuracy on the rows left out of the bootstraps; a
+        Whether to estimate the accuracy on the rows that trees have left out; a
         callable ``score(y_true, y_pred)`` replaces the accuracy.
     n_jobs : int, default=None
         Number of threads, as in joblib: None is 1, -1 all cores. The result does not
@@ -116,6 +116,10 @@ class ObliqueForestClassifier(
         Resolved value of `max_features`.
     feature_importances_ : ndarray of shape (n_features_in_,)
         Importance of each feature by decrease of impurity.
+    estimator_ : tree estimator
+        An unfitted tree with the parameters of the trees, if a single splitter grows them.
+    estimators_samples_ : list of ndarray
+        Rows that each tree was grown on; a row stands there as often as it was drawn.
     splitter_stats_ : dict of str to int
         What the splitter counted, summed over the trees; empty for most.
     race_ : dict of str to list
@@ -211,11 +215,10 @@ class ObliqueForestClassifier(
         if isinstance(class_weight, str):
             check_param("class_weight", class_weight, "balanced", "balanced_subsample")
             if self.warm_start:
-                warnings.warn(
+                advise(
                     f"class_weight={show(class_weight)} with warm_start=True weighs each batch of "
                     "trees by the data of its own fit; pass a dict of weights when later data "
                     "differ",
-                    stacklevel=4,
                 )
             class_weight = None if self._balances_subsample() else "balanced"
         return expand_class_weight(class_weight, target.y, target.classes, sample_weight)
@@ -259,9 +262,9 @@ class ObliqueForestRegressor(DistributionMixin, UpdateForestMixin, RegressionTas
         Whether each tree sees a sample of the rows, drawn with replacement. "auto"
         follows the splitter: those that optimise a hyperplane see all rows, since
         their random starts make trees different enough. In a race it follows the setting, and
-        trees that draw no bootstrap see four fifths of the rows.
+        trees that draw no bootstrap see four fifths of the rows, and so they do with `oob_score`.
     oob_score : bool or callable, default=False
-        Whether to estimate the R2 on the rows left out of the bootstraps; a callable
+        Whether to estimate the R2 on the rows that trees have left out; a callable
         ``score(y_true, y_pred)`` replaces R2.
     n_jobs : int, default=None
         Number of threads, as in joblib: None is 1, -1 all cores. The result does not
@@ -314,6 +317,10 @@ class ObliqueForestRegressor(DistributionMixin, UpdateForestMixin, RegressionTas
         Resolved value of `max_features`.
     feature_importances_ : ndarray of shape (n_features_in_,)
         Importance of each feature by decrease of impurity.
+    estimator_ : tree estimator
+        An unfitted tree with the parameters of the trees, if a single splitter grows them.
+    estimators_samples_ : list of ndarray
+        Rows that each tree was grown on; a row stands there as often as it was drawn.
     splitter_stats_ : dict of str to int
         What the splitter counted, summed over the trees; empty for most.
     race_ : dict of str to list

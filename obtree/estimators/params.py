@@ -43,6 +43,11 @@ def resolve_max_features(max_features, n_features, bounded=True):
     """
     count = Integer(1, n_features if bounded else NO_LIMIT)
     fraction = Fraction(0.0, 1.0 if bounded else NO_LIMIT / n_features, open_low=True)
+    if isinstance(max_features, str) and max_features == "auto":
+        raise ValueError(
+            "max_features='auto' is not valid; it meant 'sqrt' for classifiers and 1.0 for "
+            "regressors, which are the defaults of forests"
+        )
     wanted = check_param("max_features", max_features, "sqrt", "log2", None, count, fraction)
     if wanted is None:
         return n_features

@@ -1,12 +1,12 @@
 """What a fit of greedy trees works with: data and parameters, checked and resolved."""
 
 import dataclasses
-import warnings
 
 import numpy as np
 
 from obtree.builder.prune import prune_tree
 from obtree.builder.rule import GrowthRule
+from obtree.core.advice import advise
 from obtree.criterion.registry import make_criterion
 from obtree.data.dataset import Dataset
 from obtree.data.targets import Targets
@@ -181,9 +181,8 @@ def _warn_of_constant_leaves(trees):
     if any(tree.node_count > 1 for tree in trees) and not any(
         tree.leaf_kind.fields for tree in trees
     ):
-        warnings.warn(
+        advise(
             "leaf='linear' changed nothing: every leaf is pure or has less than "
             f"{MIN_WEIGHT:g} rows (counted by weight); grow larger leaves with max_depth, "
             "max_leaf_nodes or min_samples_leaf",
-            stacklevel=4,
         )

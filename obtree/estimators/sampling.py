@@ -6,6 +6,15 @@ import numpy as np
 
 from obtree.forest.grow import bootstrap_counts
 
+#: Part of the rows that a tree sees where rows are not drawn with replacement. What is left out
+#: judges it; more of it makes trees differ more, and each of them worse.
+SUBSAMPLE = 0.8
+
+
+def count_subsample(n_rows):
+    """Return how many of so many rows a tree sees that leaves some out without a bootstrap."""
+    return max(1, round(SUBSAMPLE * n_rows))
+
 
 @dataclass(frozen=True)
 class RowSample:

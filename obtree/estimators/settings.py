@@ -12,15 +12,11 @@ from sklearn.base import clone
 
 from obtree.core.names import show
 from obtree.core.params import refuse_param
-from obtree.estimators.sampling import RowSample
+from obtree.estimators.sampling import RowSample, count_subsample
 from obtree.splitter.base import Splitter
 from obtree.splitter.registry import name_splitter, resolve_splitter
 
 AUTO = "auto"
-
-#: Part of the rows that a tree sees where rows are not drawn with replacement. What is left out
-#: judges it; more of it makes trees differ more, and each of them worse.
-SUBSAMPLE = 0.8
 
 #: Columns, and values of X, up to which settings take part that look at all features in every
 #: node or, as refined ones do, keep the rows of each tree in full, whether X is sparse or not.
@@ -82,7 +78,7 @@ class Setting:
         sample : RowSample
         """
         replace = self.replace if bootstrap == AUTO else bool(bootstrap)
-        n_draws = n_rows if replace else max(1, round(SUBSAMPLE * n_rows))
+        n_draws = n_rows if replace else count_subsample(n_rows)
         return RowSample(min(n_draws, max_draws), replace)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from obtree.core.hints import Array, Floats, Integers, MatrixLike
+from obtree.core.hints import Array, ArrayLike, Floats, Integers, MatrixLike
 from obtree.data.offset import OffsetModel, have_same_offset, shift_features, sum_offsets
 from obtree.tree.leaf_models import ConstantLeaf, find_kind, list_leaf_fields
 from obtree.tree.path import compute_depths
@@ -338,6 +338,32 @@ class Tree(OffsetModel):
         from obtree.tree.importance import compute_importances
 
         return compute_importances(self, normalize=normalize)
+
+    def compute_partial_dependence(
+        self, grid: ArrayLike, target_features: ArrayLike, out: Floats | None = None
+    ) -> Floats:
+        """Mean prediction where some features are given, by recursion.
+
+        Rows go both ways where a node tests another feature, in the proportion of the training
+        weights. For trees whose nodes test one feature each and whose leaves are constant.
+
+        Parameters
+        ----------
+        grid : array-like of shape (n_rows, n_target_features)
+            Values of the features that are given; NaN means missing.
+        target_features : array-like of int, shape (n_target_features,)
+            Numbers of these features.
+        out : float64 ndarray of shape (n_rows,) or (n_rows, n_outputs, max_n_classes), optional
+            The means are added to it, and those of the first value if it has one axis: the
+            prediction of regression, the probability of the first class.
+
+        Returns
+        -------
+        out : float64 ndarray of shape (n_rows, n_outputs, max_n_classes), or as given
+        """
+        from obtree.tree.dependence import compute_partial_dependence
+
+        return compute_partial_dependence(self, grid, target_features, out)
 
     def _shift(self, X):
         if self.feature_offset is None:

@@ -56,7 +56,7 @@ def test_targets_that_make_no_sense(y, n_classes, message):
 
 @pytest.mark.parametrize(
     ("name", "n_classes", "nearest"),
-    [("ginni", [2], "gini"), ("squared_eror", None, "squared_error"), ("gini", None, None)],
+    [("ginni", [2], "gini"), ("squared_eror", None, "squared_error"), ("ginny", None, None)],
 )
 def test_unknown_names(name, n_classes, nearest):
     known = REGRESSION if n_classes is None else CLASSIFICATION

@@ -87,10 +87,9 @@ def test_splitter_decides_about_bootstraps(kind, splitter, drawn, classes):
     )
 
 
-@pytest.mark.parametrize("params", [{"oob_score": True}, {"max_samples": 0.5}])
-def test_what_needs_bootstraps_says_so(params, classes):
+def test_what_needs_bootstraps_says_so(classes):
     X, y = classes
-    forest = ObliqueForestClassifier(3, splitter=WholeRows(), **params)
+    forest = ObliqueForestClassifier(3, splitter=WholeRows(), max_samples=0.5)
     with pytest.raises(ValueError, match=r"bootstrap='auto' means False.*WholeRows"):
         forest.fit(X, y)
     forest.set_params(bootstrap=True, n_estimators=30).fit(X, y)
