@@ -37,6 +37,7 @@ ALLOWED["estimators"] = {*ALLOWED}
 BASE = {*ALLOWED}
 ALLOWED["export"] = {*BASE}
 ALLOWED["plot"] = {*BASE}
+ALLOWED["onnx"] = {*BASE}
 ALLOWED["bench"] = {*ALLOWED}
 ALLOWED["cli"] = {*ALLOWED, ""}
 ALLOWED["testing"] = {*ALLOWED}

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from obtree.tree.predict import has_unit_terms
+from obtree.tree.terms import round_down
 
 #: Terms from which on a sum is made of 16 partial sums; see data/hyperplane.pxd.
 LONG = 16
@@ -84,7 +85,7 @@ class Nodes:
         if is_plane:
             self._add_planes(pool, tree, order)
             return
-        pool.threshold.append(_round_down(tree.threshold[order]))
+        pool.threshold.append(round_down(tree.threshold[order]))
         pool.feature.append(tree.term_feature[tree.term_ptr[order]])
 
     @staticmethod
@@ -159,11 +160,3 @@ def _list_splits(tree):
             order.append(node)
             stack += [right[node], left[node]]
     return np.array(order, dtype=np.intp)
-
-
-def _round_down(threshold):
-    """Return the largest float32 numbers that do not exceed some numbers, as float64."""
-    with np.errstate(over="ignore"):
-        rounded = threshold.astype(np.float32)
-    lower = np.nextafter(rounded, np.float32(-np.inf))
-    return np.where(rounded > threshold, lower, rounded).astype(np.float64)

@@ -41,6 +41,13 @@ class FernPredictor:
         At least one, of classes, all grown on the same rows.
     smoothing : float, default=1.0
         Rows of each class that every cell has in advance.
+
+    Attributes
+    ----------
+    trees : list of Tree
+        What was given, with the logarithms that are added up as values.
+    log_prior : float64 ndarray of shape (n_outputs, max_n_classes)
+        What they are added to.
     """
 
     def __init__(self, trees, smoothing=1.0):
@@ -49,10 +56,10 @@ class FernPredictor:
         total = counts.sum(axis=1, keepdims=True)
         with np.errstate(divide="ignore", invalid="ignore"):
             prior = np.log(np.where(total > 0.0, counts / total, 1.0))
-        self._log_prior = prior
+        self.log_prior = prior
         self._n_classes = trees[0].n_classes.tolist()
-        self._n_trees = len(trees)
-        self._cells = Predictor([_write_logarithms(tree, smoothing) for tree in trees])
+        self.trees = [_write_logarithms(tree, smoothing) for tree in trees]
+        self._cells = Predictor(self.trees)
 
     def predict_log(self, X, n_threads=1):
         """Logarithms of the probabilities of the classes.
@@ -70,8 +77,8 @@ class FernPredictor:
             Minus infinity for classes that an output does not have.
         """
         logs = self._cells.predict(X, n_threads=n_threads)
-        logs *= self._n_trees
-        logs += self._log_prior
+        logs *= len(self.trees)
+        logs += self.log_prior
         for k, n_classes in enumerate(self._n_classes):
             logs[:, k, n_classes:] = -np.inf
             own = logs[:, k, :n_classes]

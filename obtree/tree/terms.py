@@ -66,3 +66,22 @@ def lay_terms(tree, general):
         first.astype(np.uint32),
         n_more.astype(np.int32),
     )
+
+
+def round_down(threshold):
+    """Return the largest float32 numbers that do not exceed some numbers.
+
+    A float32 number is compared with them as with the numbers themselves.
+
+    Parameters
+    ----------
+    threshold : float64 ndarray
+
+    Returns
+    -------
+    float64 ndarray
+    """
+    with np.errstate(over="ignore"):
+        rounded = threshold.astype(np.float32)
+    lower = np.nextafter(rounded, np.float32(-np.inf))
+    return np.where(rounded > threshold, lower, rounded).astype(np.float64)

@@ -13,7 +13,10 @@ from obtree.splitter import Splitter
 
 FOLDER = Path(obtree.__file__).parent
 STUBS = sorted(path.relative_to(FOLDER).with_suffix("") for path in FOLDER.rglob("*.pyi"))
-MODULES = ["obtree", "obtree.export", "obtree.plot", "obtree.splitter", "obtree.testing"]
+MODULES = [
+    "obtree",
+    *("obtree.export", "obtree.onnx", "obtree.plot", "obtree.splitter", "obtree.testing"),
+]
 
 
 def list_functions(name):
@@ -42,6 +45,7 @@ def parse_stub(name):
 @pytest.mark.parametrize("module", MODULES)
 def test_every_public_function_has_hints(module):
     pytest.importorskip("matplotlib")
+    pytest.importorskip("skl2onnx")
     functions = list(list_functions(module))
     for function in functions:
         parameters = inspect.signature(function).parameters

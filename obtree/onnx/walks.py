@@ -1,0 +1,83 @@
+"""Where the rows of a model arrive: which way each of its trees is walked, and in what order.
+
+Trees that compare single features are trees of ONNX as they are. Others need sums: all at once
+where there are few (`obtree.onnx.columns`), level by level where they are many and short
+(`obtree.onnx.levels`), and by blocks of neighbouring nodes where they are many and long
+(`obtree.onnx.blocks`).
+"""
+
+import numpy as np
+
+from obtree.onnx.blocks import Blocks
+from obtree.onnx.columns import Columns
+from obtree.onnx.ensemble import MAX_SLOTS, Ensemble
+from obtree.onnx.levels import Levels
+from obtree.tree.predict import has_unit_terms
+from obtree.tree.terms import round_down
+
+#: Terms from which on sums are long, on average over the nodes: products of matrices then pay.
+LONG = 16
+
+
+def add_walk(graph, features, trees, slots):
+    """Add the walk of all rows through some trees.
+
+    Parameters
+    ----------
+    graph : Graph
+    features : Features
+    trees : list of Tree
+        For shifted features.
+    slots : list of int64 ndarray
+        Places of the leaves of each tree.
+
+    Returns
+    -------
+    str
+        Places of the leaves that rows reach, int64 (n_rows, n_trees).
+    """
+    largest = max(int(own.max()) for own in slots)
+    if largest >= MAX_SLOTS:
+        raise ValueError(
+            f"the trees have {largest + 1} different leaves; expected at most {MAX_SLOTS}, which "
+            "float32 can count"
+        )
+    is_axis = np.array([has_unit_terms(tree) for tree in trees])
+    parts = []
+    for chosen, write in ((is_axis, _add_axis_walk), (~is_axis, _add_plane_walk)):
+        numbers = np.flatnonzero(chosen).tolist()
+        if numbers:
+            own = [trees[t] for t in numbers], [slots[t] for t in numbers]
+            parts.append((numbers, write(graph, features, *own)))
+    if len(parts) == 1:
+        return parts[0][1]
+    order = np.argsort(np.concatenate([numbers for numbers, _ in parts]))
+    joined = graph.op("Concat", *[places for _, places in parts], axis=1)
+    return graph.op("Gather", joined, graph.const(order, np.int64), axis=1)
+
+
+def _add_axis_walk(graph, features, trees, slots):
+    """Trees that compare single features, in float32 as their thresholds are."""
+    ensemble = Ensemble()
+    for tree, own in zip(trees, slots, strict=True):
+        ensemble.add_tree(tree, tree.feature, round_down(tree.threshold), own)
+    return ensemble.write(graph, features.single, np.float32)
+
+
+def _add_plane_walk(graph, features, trees, slots):
+    """Trees that compare sums."""
+    columns = Columns(trees)
+    if columns.is_small:
+        return columns.write(graph, features, slots)
+    n_terms = sum(len(tree.term_weight) for tree in trees)
+    n_splits = sum(tree.node_count - tree.n_leaves for tree in trees)
+    kind = Blocks if n_terms >= LONG * n_splits and _are_plain(trees) else Levels
+    return kind(trees).write(graph, features, slots)
+
+
+def _are_plain(trees):
+    """Whether all nodes are planes whose terms count."""
+    return all(
+        tree.term_partner is None and tree.lower_threshold is None and tree.term_weight.all()
+        for tree in trees
+    )
