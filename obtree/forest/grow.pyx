@@ -6,6 +6,7 @@ alone; which worker grew it, and when, changes nothing.
 
 import numpy as np
 
+cimport cython
 from libc.math cimport log2
 from libc.stdint cimport uint32_t
 
@@ -13,7 +14,7 @@ from obtree.builder.base cimport TreeBuilder
 from obtree.builder.order import BestFirstBuilder, DepthFirstBuilder, LevelBuilder
 from obtree.core.memory cimport Workspace
 from obtree.core.random cimport RandState, seed_state
-from obtree.core.team cimport REGION_WORK, choose_threads
+from obtree.core.team cimport WORKER_WORK, choose_threads
 from obtree.core.threads import call_detached
 from obtree.core.types cimport idx_t, w_t
 from obtree.criterion.base cimport Criterion
@@ -134,9 +135,10 @@ cdef class GrowthWorker(Worker):
         """Add what the splitter counted to the job's sums: integers, so in any order."""
         cdef Splitter splitter = self._builder.splitter
         cdef idx_t k
-        for k in range(len(self._job.counts)):
-            self._job.counts[k] += splitter.counters[k]
-            splitter.counters[k] = 0
+        with cython.critical_section(self._job):
+            for k in range(len(self._job.counts)):
+                self._job.counts[k] += splitter.counters[k]
+                splitter.counters[k] = 0
 
     cdef object _finish(self):
         """The grown nodes as a Tree."""
@@ -206,7 +208,7 @@ def grow_trees(Dataset dataset, Targets targets, Criterion criterion, Splitter s
     if len(seeds) == 0:
         return []
     work = estimate_work(dataset, splitter, rule, len(seeds))
-    n_threads = min(choose_threads(work, n_threads, REGION_WORK), len(seeds))
+    n_threads = min(choose_threads(work, n_threads, WORKER_WORK), len(seeds))
     job = GrowthJob(dataset, targets, seeds, sample_weight, n_bootstrap, replace,
                     balance_subsample)
     watch = Watch(job, len(seeds), desc, verbose)
