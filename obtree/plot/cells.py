@@ -41,9 +41,9 @@ def plot_cells(
 ) -> Axes:
     """Draw the cells of a tree of two features, and the lines of its tests.
 
-    Lines of tests near the root are thicker. Put on top of a picture of scikit-learn's
-    ``DecisionBoundaryDisplay`` (``ax=display.ax_, filled=False``) the lines show how the
-    predictions came about.
+    Lines of tests near the root are thicker. Put on top of a picture of `plot_boundary` or of
+    scikit-learn's ``DecisionBoundaryDisplay`` (``ax=display.ax_, filled=False``) the lines show how
+    the predictions came about.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ def plot_cells(
             "a model that was fitted to two columns"
         )
     described = TreeDescription(tree, feature_names, class_names)
-    limits = _find_limits(X, ax)
+    limits = find_limits(X, ax)
     if ax is None:
         _, ax = plt.subplots(layout="constrained")
     if X is not None or feature_names is not None:
@@ -110,7 +110,7 @@ def plot_cells(
     return ax
 
 
-def _find_limits(X, ax):
+def find_limits(X, ax):
     """What the picture shows: ((left, right), (bottom, top))."""
     if X is None:
         if ax is None:
