@@ -8,16 +8,8 @@ import obtree
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from draw_active import draw_active
-from draw_boundaries import draw_all
-from draw_convergence import draw_convergence
-from draw_density import draw_density
-from draw_distributions import draw_distributions
-from draw_embedding import draw_embedding
-from draw_ferns import draw_ferns
-from draw_lines import draw_lines
-from draw_pictures import draw_pictures as draw_models
-from draw_semi_supervised import draw_semi_supervised
+from draw_guide import draw_pictures
+from outside import write_inventory
 
 project = "obtree"
 author = "obtree developers"
@@ -28,12 +20,17 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx.ext.doctest",
+    "sphinx.ext.intersphinx",
     "numpydoc",
+    "sphinx_design",
+    "sphinx_gallery.gen_gallery",
 ]
 templates_path = ["_templates"]
-exclude_patterns = ["_build", "README.md", "whats_new/v*.rst"]
+exclude_patterns = ["_build", "README.md", "whats_new/v*.rst", "auto_examples/*.ipynb"]
 default_role = "py:obj"
-nitpicky = False
+# Every name of ours that is mentioned has to exist.
+nitpicky = True
+nitpick_ignore_regex = [(r"py:.*", r"(?!obtree\b).*")]
 
 autosummary_generate = True
 # The docstrings say what types mean; signatures stay short.
@@ -52,6 +49,29 @@ import numpy as np
 EXTENDING = {str(Path(__file__).resolve().parents[1] / "tests" / "extending")!r}
 """
 doctest_test_doctest_blocks = "default"
+
+# Examples run once: those whose text has not changed since are kept, also by the next builder.
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "auto_examples",
+    "ignore_pattern": "first_steps",
+    "within_subsection_order": "outside.ExampleOrder",
+    "reference_url": {"obtree": None},
+    "doc_module": ("obtree",),
+    "backreferences_dir": "auto_examples/backreferences",
+    "abort_on_example_error": True,
+    "download_all_examples": False,
+    "remove_config_comments": True,
+    "show_memory": False,
+    "show_signature": False,
+    "min_reported_time": 1e9,
+    "write_computation_times": False,
+}
+
+# Links to scikit-learn need no network: the list of its names is made here.
+intersphinx_mapping = {
+    "sklearn": ("https://scikit-learn.org/stable/", str(write_inventory(Path(__file__).parent)))
+}
 
 html_theme = "pydata_sphinx_theme"
 html_title = "obtree"
@@ -77,21 +97,17 @@ def mend_docstring(app, what, name, obj, options, lines):
         lines[k] = re.sub(r"\((\w+)_,\)", r"(\1\\_,)", line)
 
 
-def draw_pictures(app):
-    """Draw the pictures of the user guide; they are no part of the repository."""
-    draw_all(Path(app.srcdir) / "pictures")
-    draw_convergence(Path(app.srcdir) / "pictures")
-    draw_active(Path(app.srcdir) / "pictures")
-    draw_density(Path(app.srcdir) / "pictures")
-    draw_ferns(Path(app.srcdir) / "pictures")
-    draw_distributions(Path(app.srcdir) / "pictures")
-    draw_embedding(Path(app.srcdir) / "pictures")
-    draw_semi_supervised(Path(app.srcdir) / "pictures")
-    draw_lines(Path(app.srcdir) / "pictures")
-    draw_models(Path(app.srcdir) / "pictures")
+def draw_missing(app):
+    """Draw the pictures of the user guide; they are no part of the repository.
+
+    Another builder that follows finds them.
+    """
+    folder = Path(app.srcdir) / "pictures"
+    if app.builder.format == "html" or not folder.exists():
+        draw_pictures(folder)
 
 
 def setup(app):
-    app.connect("builder-inited", draw_pictures)
+    app.connect("builder-inited", draw_missing)
     # After numpydoc, which has the usual priority.
     app.connect("autodoc-process-docstring", mend_docstring, priority=900)

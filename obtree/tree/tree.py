@@ -75,7 +75,7 @@ class Tree(OffsetModel):
     features.
 
     The arrays are read-only. Make trees with :meth:`from_arrays`, or from untrusted data
-    with :func:`obtree.tree.state.tree_from_state`.
+    with ``obtree.tree.state.tree_from_state``.
 
     Attributes
     ----------
