@@ -100,7 +100,7 @@ def to_c(model: object, *, prefix: str = "obtree", proba: bool = True) -> str:
     >>> X, y = load_iris(return_X_y=True)
     >>> tree = ObliqueTreeClassifier(max_depth=2, random_state=0).fit(X, y)
     >>> print(to_c(tree, prefix="iris").count("int iris_predict(const float *x)"))
-    2
+    3
     """
     prefix = check_prefix(prefix)
     proba = check_param("proba", proba, FLAG)
