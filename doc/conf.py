@@ -75,14 +75,18 @@ intersphinx_mapping = {
 
 html_theme = "pydata_sphinx_theme"
 html_title = "obtree"
-html_sidebars = {"getting_started": [], "whats_new/index": []}
+html_sidebars = {"getting_started": [], "whats_new/index": [], "index": []}
 html_theme_options = {
     "navbar_end": ["theme-switcher"],
     "footer_start": ["copyright"],
     "footer_end": [],
     "show_prev_next": True,
+    # The front page is as wide as the window.
+    "secondary_sidebar_items": {"**": ["page-toc"], "index": []},
 }
 html_show_sourcelink = False
+html_static_path = ["_static"]
+html_css_files = ["wide.css"]
 
 
 def mend_docstring(app, what, name, obj, options, lines):

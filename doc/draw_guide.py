@@ -200,7 +200,7 @@ def draw_cells():
 def draw_errors():
     """Draw the errors of the default beside other libraries, from the tables of the benchmarks."""
     results = Path(__file__).parent / "benchmarks" / "results"
-    figure, axes = plt.subplots(1, 2, figsize=(10, 2.9), layout="constrained")
+    figure, axes = plt.subplots(1, 2, figsize=(7.6, 2.5), layout="constrained")
     for ax, task in zip(axes, ("classification", "regression"), strict=True):
         path = results / f"tables-six-{task}.csv"
         table = np.genfromtxt(path, delimiter=",", names=True, dtype=None, encoding="utf-8")
@@ -209,8 +209,8 @@ def draw_errors():
         bars = ax.barh(table["model"], table["error_ratio"], color=colours)
         ax.bar_label(bars, fmt="%.2f", padding=3)
         ax.set_title(f"{task}, {table['tables'][0]} tables", fontsize=11)
-        ax.set_xlabel("error, as a multiple of a random forest's")
-        ax.margins(x=0.1)
+        ax.set_xlabel("error / that of a random forest")
+        ax.margins(x=0.14)
         ax.spines[["top", "right"]].set_visible(False)
     return figure
 

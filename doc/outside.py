@@ -42,8 +42,8 @@ class ExampleOrder:
 def write_inventory(folder):
     """Write the file by which Sphinx links to scikit-learn's reference.
 
-    The file that scikit-learn publishes would have to be fetched whenever the documentation is built.
-    Its pages are named after what they describe, so that the installed library knows them all.
+    The file that scikit-learn publishes would have to be fetched whenever the documentation is
+    built. Its pages are named after what they describe, so that the installed library knows them.
 
     Parameters
     ----------

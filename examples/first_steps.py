@@ -15,6 +15,6 @@ print("right:", forest.score(X_new, y_new), "by a tree:", tree.score(X_new, y_ne
 print(tree.explain_row(X_new.iloc[0], class_names=["malignant", "benign"]))  # explained
 plot_tree(tree, class_names=["malignant", "benign"])  # drawn
 plt.savefig("tree.png")
-obtree.save_model("forest.obtree", forest)  # saved
+obtree.save_model(forest, "forest.obtree")  # saved
 with open("tree.c", "w") as file:
     file.write(to_c(tree))  # exported
