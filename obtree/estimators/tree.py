@@ -123,7 +123,7 @@ class BaseTreeModel(BaseModel):
         >>> X, y = load_iris(return_X_y=True, as_frame=True)
         >>> tree = ObliqueTreeClassifier(max_depth=2, random_state=0).fit(X, y)
         >>> print(tree.explain_row(X.iloc[70]), end="")
-        petal width (cm) is 1.80, more than 0.80.
+        petal length (cm) is 4.80, more than 2.45.
         petal width (cm) is 1.80, more than 1.75.
         The class is 2, which has 0.98 in leaf 4 (n=46); 1 has 0.02.
         """
