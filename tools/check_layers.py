@@ -8,7 +8,8 @@ Reads every ``import`` and ``cimport`` statement below ``obtree/`` and refuses
 * relative imports and cimports,
 * private names and modules of other packages,
 * a ``.pxi`` file that is not a part of exactly one module,
-* OpenMP, where ``run_items`` of ``core/team`` shares out work.
+* a ``prange`` without ``num_threads``, and a difference between the files that use
+  ``prange`` and those that ``meson.build`` links with OpenMP.
 
 Prints one line for each violation and exits with status 1 if there is any.
 """
@@ -48,7 +49,6 @@ STATEMENT = re.compile(
     re.MULTILINE,
 )
 INCLUDE = re.compile(r'^include "([^"]*)"', re.MULTILINE)
-PRANGE = re.compile(r"\bcython\.parallel\b|\bprange\(")
 STRINGS = re.compile(r'"""(?:[^\\]|\\.)*?"""|\'\'\'(?:[^\\]|\\.)*?\'\'\'', re.DOTALL)
 
 
@@ -110,6 +110,53 @@ def check_import(layer, module, names):
     return None
 
 
+def find_calls(text, name):
+    """Yield the text between the brackets of each call of `name`."""
+    for match in re.finditer(rf"\b{name}\(", text):
+        depth, end = 1, match.end()
+        while depth and end < len(text):
+            depth += {"(": 1, ")": -1}.get(text[end], 0)
+            end += 1
+        yield text[match.end() : end - 1]
+
+
+def find_openmp_modules(text):
+    """Names of the extension modules that a meson.build links with OpenMP."""
+    lists = {
+        match[1]: re.findall(r"'(\w+)'", match[2])
+        for match in re.finditer(r"^(\w+) = \[([^\]]*)\]", text, re.MULTILINE)
+    }
+    found = set()
+    loop = re.compile(
+        r"^foreach \w+ : (\w+|\[[^\]]*\])\n(.*?)^endforeach", re.DOTALL | re.MULTILINE
+    )
+    for match in loop.finditer(text):
+        if "openmp_dep" in match[2]:
+            found |= set(lists.get(match[1]) or re.findall(r"'(\w+)'", match[1]))
+    for call in find_calls(loop.sub("", text), r"extension_module"):
+        if "openmp_dep" in call:
+            found.add(re.search(r"'(\w+)'", call)[1])
+    return found
+
+
+def check_openmp(folder):
+    """Yield what is wrong with the parallel loops of one layer."""
+    users = set()
+    for path in sorted(folder.glob("*.p[yx][xdi]")):
+        text = STRINGS.sub('""', path.read_text(encoding="utf-8"))
+        calls = list(find_calls(text, "prange"))
+        if calls:
+            users.add(path.stem)
+        if any("num_threads" not in call for call in calls):
+            yield f"{path}: prange without num_threads"
+    build = folder / "meson.build"
+    linked = find_openmp_modules(build.read_text(encoding="utf-8")) if build.exists() else set()
+    for name in sorted(users - linked):
+        yield f"{folder / name}.pyx: uses prange but is not linked with OpenMP"
+    for name in sorted(linked - users):
+        yield f"{folder / name}.pyx: is linked with OpenMP but uses no prange"
+
+
 def check_parts(folder):
     """Yield the ``.pxi`` files of one layer that are not a part of exactly one module."""
     modules = [path.read_text(encoding="utf-8") for path in folder.glob("*.pyx")]
@@ -130,14 +177,13 @@ def check_tree(root):
         if layer not in ALLOWED:
             yield f"{path}: {layer!r} is not a known layer"
             continue
-        if path.suffix != ".py" and PRANGE.search(path.read_text(encoding="utf-8")):
-            yield f"{path}: uses OpenMP; expected run_items of core/team"
         read = read_python if path.suffix == ".py" else read_cython
         for module, names in read(path.read_text(encoding="utf-8")):
             problem = check_import(layer, module, names)
             if problem:
                 yield f"{path}: {problem}"
     for folder in sorted(path for path in package.iterdir() if path.is_dir()):
+        yield from check_openmp(folder)
         yield from check_parts(folder)
 
 

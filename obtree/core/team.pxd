@@ -20,6 +20,9 @@ cdef bint should_stop(void* team, idx_t member) noexcept nogil
 # elsewhere it does nothing.
 cdef int check_signals() except -1
 
+# Say that an item begins, for `observe_items`; who distributes items by `prange` calls it.
+cdef void note_item() noexcept nogil
+
 # Tests: call `begins` (NULL: nothing) as each item begins, look for signals so often, and start
 # no more helpers than this.
 cdef void observe_items(void (*begins)() noexcept nogil, double look_seconds,
@@ -33,8 +36,8 @@ cdef enum:
     # The same where threads have to wait for each other again and again, as between the levels
     # of one tree.
     SYNCHRONISED_WORK = 5000000
-    # The same for trees, where each thread makes a worker with scratch of its own.
-    WORKER_WORK = 20000000
+    # The same for a region of OpenMP, whose threads all have to begin and spin for the last one.
+    REGION_WORK = 20000000
 
 
 cdef inline idx_t choose_threads(double work, idx_t n_threads,

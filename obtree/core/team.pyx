@@ -1,9 +1,9 @@
 """Items of work for several threads; ``team.h`` says how they share it.
 
-Why not OpenMP: at the end of a region its threads wait for each other, also for one that has not
-begun, and spin; when other processes have the cores, that takes about 10 ms, a hundred times what a
-short phase does. Its pool does not survive a fork. And the package would need a copy of its
-library beside those that NumPy, SciPy and scikit-learn bring along.
+For phases of milliseconds. The trees of a forest, which take longer, are shared out by ``prange``
+(``forest/job.pyx``). At the end of its region OpenMP's threads wait for each other, also for one
+that has not begun, and spin; when other processes have the cores, that takes about 10 ms, a
+hundred times what a short phase does.
 """
 
 from cpython.exc cimport PyErr_CheckSignals
@@ -29,6 +29,11 @@ cdef int run_items(work_t work, void* context, idx_t n_items, idx_t n_threads,
 
 cdef bint should_stop(void* team, idx_t member) noexcept nogil:
     return obtree_should_stop(<obtree_team*>team, member)
+
+
+cdef void note_item() noexcept nogil:
+    if obtree_item_begins != NULL:
+        obtree_item_begins()
 
 
 cdef int check_signals() except -1:

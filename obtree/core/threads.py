@@ -1,8 +1,10 @@
 """Running a long job beside the caller's thread.
 
-Meanwhile the caller is free to notice Ctrl-C, also within an item of work that takes long, and to
-draw a progress bar. What takes a second or two and has no bar need not be detached: ``team.pyx``
-notices Ctrl-C by itself.
+``prange`` never runs on the caller's own thread. OpenMP runtimes keep their pool of workers
+with the thread that opened the region; after a ``fork`` the child inherits the thread but not
+the workers, and its next region would wait for them for ever. A fresh thread has a fresh pool.
+Meanwhile the caller is free to notice Ctrl-C and to draw a progress bar. What takes a second or
+two and has no bar need not be detached: ``team.pyx`` notices Ctrl-C by itself.
 """
 
 import threading

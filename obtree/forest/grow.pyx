@@ -14,7 +14,7 @@ from obtree.builder.base cimport TreeBuilder
 from obtree.builder.order import BestFirstBuilder, DepthFirstBuilder, LevelBuilder
 from obtree.core.memory cimport Workspace
 from obtree.core.random cimport RandState, seed_state
-from obtree.core.team cimport WORKER_WORK, choose_threads
+from obtree.core.team cimport REGION_WORK, choose_threads
 from obtree.core.threads import call_detached
 from obtree.core.types cimport idx_t, w_t
 from obtree.criterion.base cimport Criterion
@@ -208,7 +208,7 @@ def grow_trees(Dataset dataset, Targets targets, Criterion criterion, Splitter s
     if len(seeds) == 0:
         return []
     work = estimate_work(dataset, splitter, rule, len(seeds))
-    n_threads = min(choose_threads(work, n_threads, WORKER_WORK), len(seeds))
+    n_threads = min(choose_threads(work, n_threads, REGION_WORK), len(seeds))
     job = GrowthJob(dataset, targets, seeds, sample_weight, n_bootstrap, replace,
                     balance_subsample)
     watch = Watch(job, len(seeds), desc, verbose)

@@ -1,25 +1,15 @@
-"""A team of threads over independent items of work: trees to grow, trees to optimise.
+"""`prange` over independent items of work: trees to grow, trees to optimise.
 
 Every thread has one worker with scratch of its own, so that memory follows the number of
 threads and not of items. Which worker takes an item, and when, must change nothing.
 """
 
 cimport cython
+from cython.parallel cimport prange, threadid
 from libc.stdlib cimport free, malloc
 
-from obtree.core.team cimport run_items
+from obtree.core.team cimport note_item
 from obtree.core.types cimport idx_t
-
-
-cdef struct Shares:
-    void* job
-    void** workers                    # (number of threads)
-
-
-cdef void run_item(void* context, idx_t item, idx_t member, void* team) noexcept nogil:
-    """One item by one member of the team. Who called holds the references."""
-    cdef Shares* shares = <Shares*>context
-    (<Worker>shares.workers[member]).run(<Job>shares.job, item)
 
 
 cdef class Job:
@@ -31,19 +21,18 @@ cdef class Job:
 
     cdef int distribute(self, list workers, idx_t n_items) except -1:
         """Run items 0..n_items-1, and raise what a worker raised."""
-        cdef Shares shares
-        cdef idx_t t, n_threads = len(workers)
-        shares.job = <void*>self
-        shares.workers = <void**>malloc(n_threads * sizeof(void*))
-        if shares.workers == NULL:
+        cdef idx_t n_threads = len(workers)
+        cdef idx_t t
+        cdef void** borrowed = <void**>malloc(n_threads * sizeof(void*))
+        if borrowed == NULL:
             raise MemoryError()
-        try:
-            for t in range(n_threads):
-                shares.workers[t] = <void*>workers[t]
-            with nogil:
-                run_items(run_item, &shares, n_items, n_threads, &self.stopped)
-        finally:
-            free(shares.workers)
+        for t in range(n_threads):
+            borrowed[t] = <void*>workers[t]
+        # The list keeps the workers alive; the loop needs no reference of its own.
+        for t in prange(n_items, nogil=True, schedule="dynamic", chunksize=1,
+                        num_threads=n_threads):
+            (<Worker>borrowed[threadid()]).run(self, t)
+        free(borrowed)
         if self.error is not None:
             raise self.error
         return 0
@@ -56,6 +45,7 @@ cdef class Worker:
         """Do one item, or record what went wrong: it is raised once, after the loop."""
         if job.stopped:
             return
+        note_item()
         try:
             self.work(t)
             with cython.critical_section(job):

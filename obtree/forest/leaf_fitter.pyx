@@ -14,7 +14,7 @@ from scipy.sparse import issparse
 from libc.stdint cimport int32_t, int64_t, uint32_t
 
 from obtree.core.memory cimport Workspace
-from obtree.core.team cimport WORKER_WORK, choose_threads
+from obtree.core.team cimport REGION_WORK, choose_threads
 from obtree.core.threads import call_detached
 from obtree.core.types cimport idx_t, w_t
 from obtree.data.scale import find_weight_unit
@@ -286,7 +286,7 @@ def fit_leaf_models(trees, X, y, n_classes=None, *, fitter, seeds, sample_weight
         sample_weight = np.ascontiguousarray(sample_weight, dtype=np.float64) / unit
     balance = (y, int(n_classes.max())) if balance_subsample else None
     work = fitter.estimate_work(X.shape[1]) * len(trees) * X.shape[0]
-    n_threads = min(choose_threads(work, n_threads, WORKER_WORK), len(trees))
+    n_threads = min(choose_threads(work, n_threads, REGION_WORK), len(trees))
     problem = LeafProblem(X, y, n_classes, sample_weight, unit)
     job = LeafJob(trees, problem, seeds, n_bootstrap, replace, sample_weight, balance)
     watch = Watch(job, len(trees), "fitting leaves", verbose)

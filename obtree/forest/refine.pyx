@@ -6,7 +6,7 @@ which worker made it, and when, changes nothing.
 
 from libc.stdint cimport uint32_t
 
-from obtree.core.team cimport WORKER_WORK, choose_threads
+from obtree.core.team cimport REGION_WORK, choose_threads
 from obtree.core.types cimport idx_t
 from obtree.forest.job cimport Job, Worker
 from obtree.optim.base cimport Optimiser, Problem
@@ -39,7 +39,7 @@ cdef class RefineJob(Job):
         """Optimise all trees; threads that find no tree help within one."""
         cdef idx_t n_trees = len(self._trees)
         cdef double work = CELL_WORK * n_trees * self._problem.n_rows * self._problem.n_features
-        cdef int n_workers = max(1, min(choose_threads(work, n_threads, WORKER_WORK), n_trees))
+        cdef int n_workers = max(1, min(choose_threads(work, n_threads, REGION_WORK), n_trees))
         prepared = optimiser.prepare(self._problem) if self._pose is None else None
         workers = [RefineWorker(self, optimiser.clone(), prepared, max(1, n_threads // n_workers))
                    for _ in range(n_workers)]

@@ -9,7 +9,21 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = ROOT / "tools" / "check_layers.py"
 
-LOOP = "for i in prange(n, nogil=True):\n    pass\n"
+MESON = """
+parallel = ['grow']
+foreach name : parallel
+  py.extension_module(name, name + '.pyx', dependencies: [numpy, openmp_dep])
+endforeach
+foreach name : ['plain', 'other']
+  py.extension_module(name, name + '.pyx')
+endforeach
+py.extension_module(
+  'alone',
+  'alone.pyx',
+  dependencies: openmp_dep,
+)
+"""
+LOOP = "for i in prange(n, nogil=True,\n        num_threads=max(1, k)):\n    pass\n"
 
 
 def run(root):
@@ -41,6 +55,9 @@ def test_a_good_tree_passes(tmp_path):
             "data/hyperplane.pxd": '"""from obtree.forest import x"""\ncimport obtree.core.types\n',
             "cli/main.py": "from obtree import __version__\nimport sklearn.tree\n",
             "testing/probe.pyx": "from obtree.forest.grow cimport x\n",
+            "forest/meson.build": MESON,
+            "forest/grow.pyx": LOOP,
+            "forest/alone.pyx": LOOP,
             "forest/plain.pyx": 'include "part.pxi"\n',
             "forest/part.pxi": "x = 1\n",
         },
@@ -70,10 +87,11 @@ def test_a_good_tree_passes(tmp_path):
         ("core/a.pyx", "cimport sklearn.tree._tree\n", "private name 'sklearn.tree._tree'"),
         ("core/a.py", "from sklearn.utils import _safe\n", "private name '_safe'"),
         ("extra/a.py", "x = 1\n", "'extra' is not a known layer"),
-        ("core/a.pyx", LOOP, "uses OpenMP; expected run_items of core/team"),
-        ("core/a.pxi", "from cython.parallel cimport threadid\n", "uses OpenMP"),
+        ("core/a.pyx", LOOP, "uses prange but is not linked with OpenMP"),
+        ("core/meson.build", MESON, "is linked with OpenMP but uses no prange"),
         ("core/a.pxi", "from obtree.data.dataset cimport X\n", "core may not import obtree.data"),
         ("core/a.pxi", "x = 1\n", "a.pxi: is included 0 times"),
+        ("core/a.pyx", "for i in prange(f(2), nogil=True):\n", "prange without num_threads"),
     ],
 )
 def test_violations_are_found(tmp_path, name, text, message):
