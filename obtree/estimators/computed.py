@@ -11,8 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from obtree.data.offset import have_same_offset
 from obtree.estimators.base import BaseModel
+from obtree.estimators.groups import list_groups, list_tree_lists, walks_trees
 from obtree.tree.leaf_models import ConstantLeaf, LinearGaussianLeaf, LinearLeaf
-from obtree.tree.predict import Predictor
 from obtree.tree.tree import FIELDS, list_arrays
 
 #: Arrays of trees that are known elsewhere, those of all trees among them.
@@ -29,25 +29,6 @@ EXPORTABLE = (
     "(ObliqueTree..., ObliqueForest..., TAOTree..., TAOForest..., NonGreedyTree..., "
     "NonGreedyForest..., SemiSupervisedForestClassifier)"
 )
-
-
-@dataclass(frozen=True, eq=False)
-class Group:
-    """Trees that are combined.
-
-    Attributes
-    ----------
-    trees : list of Tree
-        For shifted features.
-    combine : {"average", "vote", "product"}
-        See `obtree.tree.predict.Predictor`.
-    factor : float or None
-        What the result counts for in the prediction; None where there is only one group.
-    """
-
-    trees: list
-    combine: str
-    factor: float | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,30 +99,18 @@ def read_model(model, form):
     name = type(model).__name__
     if not isinstance(model, BaseModel):
         raise TypeError(f"{name} cannot be exported to {form}; expected {EXPORTABLE}")
-    if model._predictor_kind is not Predictor or getattr(model, "_target_kind", "none") == "none":
+    if not walks_trees(model):
         raise TypeError(
             f"{name} cannot be exported to {form}, since it does not predict by walking down "
             f"trees; expected {EXPORTABLE}"
         )
     check_is_fitted(model)
-    trees = model._list_trees()
-    # A tree by itself has nothing to be combined with.
-    combine = model._choose_combine() if hasattr(model, "_choose_combine") else "average"
-    groups = [Group([tree.shifted for tree in trees], combine)]
-    chains = model._list_chains() if hasattr(model, "_list_chains") else []
-    if chains:
-        weights = model.chain_weights_
-        groups[0] = Group(groups[0].trees, combine, float(1.0 - weights.sum()))
-        for chain, weight in zip(chains, weights.tolist(), strict=True):
-            groups.append(
-                Group([tree.shifted for tree in chain], model._chain_combine, float(weight))
-            )
-    every = trees + [tree for chain in chains for tree in chain]
-    _check_trees(name, every, form)
+    trees = [tree for trees in list_tree_lists(model) for tree in trees]
+    _check_trees(name, trees, form)
     names = getattr(model, "feature_names_in_", None)
     return ExportedModel(
         name=name,
-        groups=groups,
+        groups=list_groups(model),
         n_features=trees[0].n_features,
         n_outputs=trees[0].n_outputs,
         n_classes=trees[0].n_classes.tolist(),
