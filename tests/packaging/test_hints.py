@@ -15,6 +15,7 @@ FOLDER = Path(obtree.__file__).parent
 STUBS = sorted(path.relative_to(FOLDER).with_suffix("") for path in FOLDER.rglob("*.pyi"))
 MODULES = [
     "obtree",
+    "obtree.explain",
     *("obtree.export", "obtree.onnx", "obtree.plot", "obtree.splitter", "obtree.testing"),
 ]
 

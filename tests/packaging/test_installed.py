@@ -171,7 +171,7 @@ def test_public_names():
         assert getattr(obtree, name) is not None
 
 
-@pytest.mark.parametrize("folder", ["bench", "cli", "plot", "testing"])
+@pytest.mark.parametrize("folder", ["bench", "cli", "explain", "plot", "testing"])
 def test_importing_the_package_does_not_import_what_models_never_need(folder):
     code = (
         f"import obtree, sys; sys.exit(any(m.startswith('obtree.{folder}') for m in sys.modules))"
