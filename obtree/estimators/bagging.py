@@ -1,6 +1,5 @@
 """How a forest is fitted, whatever the task: bootstraps, warm starts, out-of-bag scores."""
 
-import numbers
 from typing import Any, Self
 
 import numpy as np
@@ -15,7 +14,6 @@ from obtree.estimators.base import (
     BaseModel,
     BaseOblique,
     PredictorCache,
-    draw_entropy,
     restore_on_error,
     spawn_seeds,
 )
@@ -25,12 +23,13 @@ from obtree.estimators.proximity import ProximityMixin
 from obtree.estimators.relevance import measure_relevance
 from obtree.estimators.sampling import Bags, RowSample, count_subsample
 from obtree.estimators.settings import is_race
+from obtree.estimators.warm import WarmStartMixin
 from obtree.splitter.registry import resolve_splitter
 from obtree.splitter.rotation import RotationSplitter
 from obtree.tree.predict import COMBINE
 
 
-class BaseForestModel(ProximityMixin, BaseModel):
+class BaseForestModel(WarmStartMixin, ProximityMixin, BaseModel):
     """What a fitted forest does, however its trees were made.
 
     A subclass names the class of its trees (``_tree_class``), the ways to combine them that
@@ -106,6 +105,14 @@ class BaseForestModel(ProximityMixin, BaseModel):
         if not self._draws_bootstraps():
             return 0
         return resolve_max_samples(getattr(self, "max_samples", None), n_rows)
+
+    def _sample_rows(self, n_rows):
+        """Return how the rows of a tree are drawn from so many."""
+        is_judged = getattr(self, "oob_score", False) and self.bootstrap == "auto"
+        if is_judged and not self._draws_bootstraps():
+            # Some have to be left out; fewer than a bootstrap would.
+            return RowSample(count_subsample(n_rows), replace=False)
+        return RowSample(self._count_draws(n_rows))
 
     def _check_bootstrap(self):
         """Refuse parameters of bootstraps where there are none."""
@@ -246,7 +253,7 @@ class BaseObliqueForest(BaseForestModel, BaseOblique):
         if not hasattr(self, "_bags"):
             raise AttributeError(
                 f"this {type(self).__name__} comes from a model file, which does not keep the rows "
-                "that trees were grown on; a pickle does"
+                "that trees were grown on as a pickle does, or its leaves have been updated"
             )
         counts = (self._bags.count(t, each.random_state) for t, each in enumerate(self.estimators_))
         return [np.repeat(np.arange(len(drawn)), drawn) for drawn in counts]
@@ -255,7 +262,6 @@ class BaseObliqueForest(BaseForestModel, BaseOblique):
         """Refuse parameters that concern the forest and not its trees."""
         check_param("n_estimators", self.n_estimators, Integer(1))
         self._count_threads()
-        check_param("warm_start", self.warm_start, FLAG)
         check_param("verbose", self.verbose, *VERBOSE)
         if not callable(self.oob_score):
             check_param("oob_score", self.oob_score, FLAG)
@@ -274,33 +280,6 @@ class BaseObliqueForest(BaseForestModel, BaseOblique):
             return splitter
         return RotationSplitter(splitter, group_size=group_size)
 
-    def _recall_forest(self):
-        """Return the trees to keep and the entropy that new ones follow from."""
-        if not self.warm_start or not hasattr(self, "estimators_"):
-            return [], draw_entropy(self.random_state)
-        grown = list(self.estimators_)
-        if self.n_estimators < len(grown):
-            raise ValueError(
-                f"n_estimators={self.n_estimators} must be larger or equal to "
-                f"len(estimators_)={len(grown)} when warm_start==True"
-            )
-        # Only an integer draws the same entropy twice.
-        if isinstance(self.random_state, numbers.Integral):
-            return grown, draw_entropy(self.random_state)
-        return grown, self._entropy
-
-    def _check_same_problem(self, known, plan):
-        """Refuse to add trees that could not be averaged with those there are."""
-        same = known.n_features_in_ == self.n_features_in_
-        same = same and known.n_outputs_ == plan.target.n_outputs
-        if same and plan.target.classes is not None:
-            same = all(map(np.array_equal, known._list_classes(), plan.target.classes))
-        if not same:
-            raise ValueError(
-                "warm_start=True adds trees to those fitted before, so X must have as many "
-                "columns, and y as many outputs and the same classes, as in the first fit"
-            )
-
     def _grow_missing(self, plan, grown, entropy, stats):
         """Grow trees up to ``n_estimators`` and return them as estimators."""
         seeds = spawn_seeds(entropy, len(grown), self.n_estimators)
@@ -318,13 +297,6 @@ class BaseObliqueForest(BaseForestModel, BaseOblique):
         )
         trees = [tree.with_offset(plan.offset) for tree in trees]
         return self._wrap_trees(trees, seeds, plan.target.classes, plan.rule.max_features)
-
-    def _sample_rows(self, n_rows):
-        """Return how the rows of a tree are drawn from so many."""
-        if self.oob_score and self.bootstrap == "auto" and not self._draws_bootstraps():
-            # Some have to be left out; fewer than a bootstrap would.
-            return RowSample(count_subsample(n_rows), replace=False)
-        return RowSample(self._count_draws(n_rows))
 
     def _measure_relevance(self, plan, entropy):
         """Find out, and show, how often each feature should take part in draws."""

@@ -14,11 +14,12 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, is_classifier
 from sklearn.utils.validation import check_is_fitted
 
+from obtree.core.advice import advise
 from obtree.core.hints import ArrayLike, MatrixLike
 from obtree.core.names import show
 from obtree.core.params import Integer, Number, check_param, refuse_param
 from obtree.estimators.bagging import BaseForestModel
-from obtree.estimators.base import BaseModel, draw_entropy, restore_on_error, spawn_seeds
+from obtree.estimators.base import BaseModel, restore_on_error, spawn_seeds
 from obtree.estimators.dense import (
     check_memory,
     choose_columns,
@@ -105,7 +106,11 @@ class BaseOptimised(BaseModel):
         self : object
         """
         with restore_on_error(self):
-            self._store_outcome(self._refine(X, y, sample_weight, self._choose_seeds()))
+            known, seeds = self._choose_seeds()
+            if not len(seeds):
+                advise("Warm-start fitting without increasing n_estimators does not fit new trees.")
+                return self
+            self._store_outcome(known, self._refine(X, y, sample_weight, known, seeds))
         return self
 
     def _make_starter(self):
@@ -119,8 +124,8 @@ class BaseOptimised(BaseModel):
         params = {name: getattr(self, name) for name in self._optimiser_class.parameter_names}
         return self._optimiser_class(**{**params, "n_iter_no_change": self.n_iter_no_change or 1})
 
-    def _refine(self, X, y, sample_weight, seeds):
-        """Check everything, grow the start and optimise it.
+    def _refine(self, X, y, sample_weight, known, seeds):
+        """Check everything, grow starts for these seeds and optimise them; others are known.
 
         Returns
         -------
@@ -128,13 +133,17 @@ class BaseOptimised(BaseModel):
         """
         check_param("verbose", self.verbose, *VERBOSE)
         self._count_threads()
-        plan = self._plan(X, y, sample_weight)
+        known_offset = [getattr(tree, tree._tree_attribute).feature_offset for tree in known[:1]]
+        plan = self._plan(X, y, sample_weight, known_offset)
+        if known:
+            self._check_same_problem(known[0], plan)
         if is_classifier(self) and plan.target.n_outputs > 1:
             raise ValueError(
                 f"y has {plan.target.n_outputs} outputs; {type(self).__name__} expects one, "
                 "fit one model for each (sklearn.multioutput.MultiOutputClassifier does)"
             )
-        train, valid = self._set_aside(plan, seeds)
+        first = known[0].random_state if known else seeds[0]
+        train, valid = self._set_aside(plan, first)
         if len(valid):
             part = dataclasses.replace(plan, rows=train, weight=_take(plan, train))
         else:
@@ -143,7 +152,7 @@ class BaseOptimised(BaseModel):
         X = plan.X if len(rows) == plan.X.shape[0] and not len(valid) else plan.X[rows]
         filled = find_filled(X)
         self._check_memory(X, choose_columns(filled), 0)
-        starts = self._start_trees(part, seeds)
+        starts = self._start_trees(part, seeds, len(known))
         columns = choose_columns(filled, starts)
         self._check_memory(X, columns, self._count_planes(plan, starts))
         problem = self._pose_problem(plan, make_dense(X, columns), rows, len(train))
@@ -160,14 +169,14 @@ class BaseOptimised(BaseModel):
         models = [model.with_offset(plan.offset) for model in models]
         return Refinement(plan, seeds, models, reports)
 
-    def _plan(self, X, y, sample_weight):
+    def _plan(self, X, y, sample_weight, known_offset=()):
         """Let the starter check the data, and take over what it learnt of them."""
         starter = self._make_starter()
-        plan = starter._plan_growth(X, y, sample_weight)
+        plan = starter._plan_growth(X, y, sample_weight, known_offset)
         self._adopt_features(starter)
         return plan
 
-    def _set_aside(self, plan, seeds):
+    def _set_aside(self, plan, seed):
         """Return the rows to learn from and those that tell when to stop (maybe none)."""
         rows = np.arange(plan.X.shape[0]) if plan.rows is None else plan.rows
         fraction = check_param(
@@ -181,13 +190,13 @@ class BaseOptimised(BaseModel):
                 f"validation_fraction={show(self.validation_fraction)} leaves "
                 f"{len(rows) - n_valid} of {len(rows)} rows to learn from; expected some of both"
             )
-        order = np.random.default_rng(int(seeds[0])).permutation(len(rows))
+        order = np.random.default_rng(int(seed)).permutation(len(rows))
         return rows[np.sort(order[n_valid:])], rows[np.sort(order[:n_valid])]
 
-    def _start_trees(self, plan, seeds):
-        """Return one tree to start from for each seed."""
+    def _start_trees(self, plan, seeds, n_known):
+        """Return one tree to start from for each seed, of those beyond some that are there."""
         if isinstance(self.init, (Tree, BaseModel)):
-            return self._use_fitted(plan, len(seeds))
+            return self._use_fitted(plan, n_known + len(seeds))[n_known:]
         trees = plan.grow(
             seeds,
             n_threads=self._count_threads(),
@@ -274,14 +283,14 @@ class BaseOptimisedTree(BaseOptimised, BaseTreeModel):
     """One optimised tree."""
 
     def _choose_seeds(self):
-        """Return the seed of the tree."""
-        return np.array([resolve_tree_seed(self.random_state)], dtype=np.uint32)
+        """Return that no tree is there, and the seed of the one to be."""
+        return [], np.array([resolve_tree_seed(self.random_state)], dtype=np.uint32)
 
     def _count_draws(self, n_rows):
         """A tree by itself learns from all rows."""
         return 0
 
-    def _store_outcome(self, outcome):
+    def _store_outcome(self, known, outcome):
         """Set the fitted attributes, other than those that describe X."""
         plan = outcome.plan
         self._store_tree(outcome.models[0], plan.target.classes, plan.rule.max_features)
@@ -292,28 +301,36 @@ class BaseOptimisedForest(BaseOptimised, BaseForestModel):
     """A forest of trees, each optimised by itself."""
 
     def _choose_seeds(self):
-        """Check what concerns the forest and not its trees, and return the seeds of these."""
+        """Check what concerns the forest and not its trees; return those there are, and seeds."""
         check_param("n_estimators", self.n_estimators, Integer(1))
         check_param("combine", self.combine, *self._combine_rules)
         self._check_bootstrap()
-        return spawn_seeds(draw_entropy(self.random_state), 0, self.n_estimators)
+        known, self._entropy = self._recall_forest()
+        return known, spawn_seeds(self._entropy, len(known), self.n_estimators)
 
-    def _store_outcome(self, outcome):
+    def _store_outcome(self, known, outcome):
         """Set the fitted attributes, other than those that describe X."""
         target, max_features = outcome.plan.target, outcome.plan.rule.max_features
         trees = self._wrap_trees(outcome.models, outcome.seeds, target.classes, max_features)
         for tree, report in zip(trees, outcome.reports, strict=True):
             _store_report(tree, report)
-        self._store_forest(trees, target.n_outputs, target.classes, max_features)
+        self._store_forest(known + trees, target.n_outputs, target.classes, max_features)
         self._remember_rows(outcome.plan)
-        for name, first in outcome.reports[0].items():
-            values = [report[name] for report in outcome.reports]
+        self._gather_reports()
+
+    def _gather_reports(self):
+        """Show what the optimiser has said of each tree; of trees from a file nobody knows."""
+        names = {name for tree in self.estimators_ for name in getattr(tree, "_reported", ())}
+        for name in names:
+            values = [getattr(tree, f"{name}_", None) for tree in self.estimators_]
             # Curves differ in length.
-            setattr(self, f"{name}_", values if np.ndim(first) else np.array(values))
+            is_curve = any(value is None or np.ndim(value) for value in values)
+            setattr(self, f"{name}_", values if is_curve else np.array(values))
 
 
 def _store_report(estimator, report):
     """Show what an optimiser reports about a tree as fitted attributes."""
+    estimator._reported = tuple(report)
     for name, value in report.items():
         setattr(estimator, f"{name}_", value)
 

@@ -49,9 +49,9 @@ class BaseTAO(BaseOptimised):
             starter.min_samples_leaf = 1
         return starter
 
-    def _plan(self, X, y, sample_weight):
+    def _plan(self, X, y, sample_weight, known_offset=()):
         """Let the starter check the data; choose how small the leaves of the start may be."""
-        plan = super()._plan(X, y, sample_weight)
+        plan = super()._plan(X, y, sample_weight, known_offset)
         if self._is_auto() and self.n_features_in_ > MAX_NEWTON_FEATURES:
             plan = dataclasses.replace(plan, splitter=resolve_splitter("axis"))
         if not isinstance(self.min_samples_leaf, str):
@@ -105,10 +105,10 @@ class BaseTAO(BaseOptimised):
         """Return the step of the weights of linear leaves."""
         return LEAF_RATE
 
-    def _start_trees(self, plan, seeds):
+    def _start_trees(self, plan, seeds, n_known):
         """Return one tree to start from for each seed, or None for a random one."""
         if not self._starts_at_random(plan.n_rows):
-            return super()._start_trees(plan, seeds)
+            return super()._start_trees(plan, seeds, n_known)
         if sp.issparse(plan.X) or plan.X.dtype.kind != "f":
             return [None] * len(seeds)
         if not np.isnan(plan.X).any(axis=0).all():

@@ -85,6 +85,8 @@ class TAOForestClassifier(UncertaintyMixin, ClassificationTask, BaseTAOForest):
         Source of all randomness.
     verbose : int, default=0
         1 shows a progress bar.
+    warm_start : bool, default=False
+        Whether `fit` adds trees to those there are, up to `n_estimators`.
 
     Attributes
     ----------
@@ -142,6 +144,7 @@ class TAOForestClassifier(UncertaintyMixin, ClassificationTask, BaseTAOForest):
         n_jobs: int | None = None,
         random_state: hints.Seed = None,
         verbose: int = 0,
+        warm_start: bool = False,
     ) -> None:
         self.n_estimators = n_estimators
         self.init = init
@@ -162,6 +165,7 @@ class TAOForestClassifier(UncertaintyMixin, ClassificationTask, BaseTAOForest):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+        self.warm_start = warm_start
 
     def _has_close_leaves(self):
         """Return whether leaves have models of so many weights that they fit any rows closely."""
@@ -237,6 +241,8 @@ class TAOForestRegressor(DistributionMixin, RegressionTask, BaseTAOForest):
         Source of all randomness.
     verbose : int, default=0
         1 shows a progress bar.
+    warm_start : bool, default=False
+        Whether `fit` adds trees to those there are, up to `n_estimators`.
 
     Attributes
     ----------
@@ -290,6 +296,7 @@ class TAOForestRegressor(DistributionMixin, RegressionTask, BaseTAOForest):
         n_jobs: int | None = None,
         random_state: hints.Seed = None,
         verbose: int = 0,
+        warm_start: bool = False,
     ) -> None:
         self.n_estimators = n_estimators
         self.init = init
@@ -310,3 +317,4 @@ class TAOForestRegressor(DistributionMixin, RegressionTask, BaseTAOForest):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+        self.warm_start = warm_start

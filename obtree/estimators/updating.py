@@ -15,7 +15,6 @@ from obtree.data.validate_target import check_total_weight, validate_sample_weig
 from obtree.estimators.base import PredictorCache
 from obtree.estimators.hints import Mixin
 from obtree.estimators.params import expand_class_weight
-from obtree.estimators.sampling import RowSample
 from obtree.estimators.settings import is_auto, is_race
 from obtree.tree.predict import Predictor
 from obtree.tree.update import CLASS_IMPURITIES, NUMBER_CRITERIA, update_classes, update_numbers
@@ -147,7 +146,7 @@ class UpdateForestMixin(Mixin):
                 f"in_bag=True needs trees that all draw alike, not splitter={show(self.splitter)}; "
                 "expected in_bag=False or a single splitter"
             )
-        return RowSample(self._count_draws(n_rows))
+        return self._sample_rows(n_rows)
 
 
 class UpdateRows:
