@@ -20,7 +20,11 @@ def advise(message, category=UserWarning):
     category : type, default=UserWarning
         Class of the warning.
     """
-    level, frame = 1, inspect.currentframe().f_back
-    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
-        level, frame = level + 1, frame.f_back
-    warnings.warn(message, category, stacklevel=level + 1)
+    own, level, frame = 1, 1, inspect.currentframe().f_back
+    while frame is not None:
+        level += 1
+        # Decorators of scikit-learn may stand between two lines of this package.
+        if frame.f_code.co_filename.startswith(_PACKAGE):
+            own = level
+        frame = frame.f_back
+    warnings.warn(message, category, stacklevel=own + 1)

@@ -7,6 +7,7 @@ from obtree.core.hints import Floats
 from obtree.core.params import check_param
 from obtree.estimators.bagging import BaseObliqueForest
 from obtree.estimators.base import PredictorCache
+from obtree.estimators.callbacks import is_listened_to, tell_of_trees
 from obtree.estimators.chains import Booster
 from obtree.estimators.member import make_template
 from obtree.estimators.params import predicts_lines
@@ -91,6 +92,10 @@ class BaseAutoForest(BaseObliqueForest):
             fresh += self._wrap_trees(
                 [tree], [seed], plan.target.classes, member.max_features, member.template
             )
+        if is_listened_to(self):
+            store = self._store_partly(plan, grown)
+            for end in range(1, len(fresh) + 1):
+                tell_of_trees(self, fresh[:end], store)
         return fresh
 
     def _update_table(self, table, grown):

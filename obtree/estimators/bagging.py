@@ -1,5 +1,6 @@
 """How a forest is fitted, whatever the task: bootstraps, warm starts, out-of-bag scores."""
 
+import functools
 from typing import Any, Self
 
 import numpy as np
@@ -17,6 +18,7 @@ from obtree.estimators.base import (
     restore_on_error,
     spawn_seeds,
 )
+from obtree.estimators.callbacks import grow_in_steps, is_listened_to, report_fit
 from obtree.estimators.oob import predict_out_of_bag
 from obtree.estimators.params import VERBOSE, resolve_max_samples
 from obtree.estimators.proximity import ProximityMixin
@@ -192,6 +194,7 @@ class BaseObliqueForest(BaseForestModel, BaseOblique):
 
     _bootstrap_rules = (FLAG, "auto")
 
+    @report_fit
     def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Grow the forest.
 
@@ -287,16 +290,45 @@ class BaseObliqueForest(BaseForestModel, BaseOblique):
             plan = plan.draw_by(self._measure_relevance(plan, entropy))
         sample = self._sample_rows(plan.n_rows)
         self._samples = [sample] * self.n_estimators
-        trees = plan.grow(
-            seeds,
-            **sample.options,
-            balance_subsample=self._balances_subsample(),
-            n_threads=self._count_threads(),
-            verbose=int(self.verbose),
-            stats=stats,
-        )
-        trees = [tree.with_offset(plan.offset) for tree in trees]
-        return self._wrap_trees(trees, seeds, plan.target.classes, plan.rule.max_features)
+
+        def grow(start, end, plan=plan, verbose=0):
+            counts = {}
+            trees = plan.grow(
+                seeds[start:end],
+                **sample.options,
+                balance_subsample=self._balances_subsample(),
+                n_threads=self._count_threads(),
+                verbose=verbose,
+                stats=counts,
+            )
+            for name, count in counts.items():
+                stats[name] = stats.get(name, 0) + count
+            trees = [tree.with_offset(plan.offset) for tree in trees]
+            classes, max_features = plan.target.classes, plan.rule.max_features
+            return self._wrap_trees(trees, seeds[start:end], classes, max_features)
+
+        if not is_listened_to(self):
+            return grow(0, len(seeds), verbose=int(self.verbose))
+        encoded = plan.encode(self._count_threads())
+        step = functools.partial(grow, plan=encoded)
+        trees = grow_in_steps(self, seeds, step, self._store_partly(plan, grown), self.verbose)
+        self._samples = self._samples[: len(grown) + len(trees)]
+        return trees
+
+    def _store_partly(self, plan, grown):
+        """Return what makes an estimator a forest of these trees and some more."""
+
+        def store(estimator, trees):
+            target = plan.target
+            estimator._store_forest(
+                grown + trees, target.n_outputs, target.classes, plan.rule.max_features
+            )
+
+        return store
+
+    def _count_fit_tasks(self):
+        """Return of how many trees a fit tells callbacks."""
+        return self._count_missing()
 
     def _measure_relevance(self, plan, entropy):
         """Find out, and show, how often each feature should take part in draws."""

@@ -24,6 +24,7 @@ from obtree.data.validate import (
     validate_predict_features,
 )
 from obtree.data.validate_target import check_total_weight, validate_sample_weight
+from obtree.estimators.callbacks import CallbackSupportMixin
 from obtree.estimators.doc_link import DocLinkMixin
 from obtree.estimators.jobs import count_threads
 from obtree.estimators.params import (
@@ -74,7 +75,7 @@ class PredictorCache:
         return PredictorCache, (self._kind,)
 
 
-class BaseModel(DocLinkMixin, MultiOutputMixin, BaseEstimator):
+class BaseModel(CallbackSupportMixin, DocLinkMixin, MultiOutputMixin, BaseEstimator):
     """What every estimator made of trees does; a task class stands beside it.
 
     A subclass says which of its parameters holds a splitter (``_splitter_param``), whether
@@ -130,6 +131,10 @@ class BaseModel(DocLinkMixin, MultiOutputMixin, BaseEstimator):
         if header or arrays:
             found = next(iter([*header, *arrays]))
             raise ValueError(f"it holds {found!r}, which no such model has")
+
+    def _count_fit_tasks(self):
+        """Return of how many trees a fit tells callbacks."""
+        return 0
 
     def _count_threads(self):
         """Check ``n_jobs``, where there is one, and return how many threads it stands for."""

@@ -23,6 +23,7 @@ from obtree.estimators.base import (
     restore_on_error,
     spawn_seeds,
 )
+from obtree.estimators.callbacks import report_fit
 from obtree.estimators.density_data import prepare_data
 from obtree.estimators.density_race import DensityRace
 from obtree.estimators.density_samples import SampleMixin
@@ -177,6 +178,7 @@ class DensityForest(SampleMixin, MarginalMixin, DensityMixin, UnsupervisedTask, 
         self.random_state = random_state
         self.verbose = verbose
 
+    @report_fit
     def fit(self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
         """Estimate the density of the rows of X.
 

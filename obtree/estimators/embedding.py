@@ -21,6 +21,7 @@ from obtree.estimators.base import (
     restore_on_error,
     spawn_seeds,
 )
+from obtree.estimators.callbacks import report_fit
 from obtree.estimators.dense import check_memory
 from obtree.estimators.leaf_rows import CHUNK_ROWS
 from obtree.estimators.params import VERBOSE
@@ -193,6 +194,7 @@ class ForestEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Proximi
         self.fit_transform(X, y, sample_weight)
         return self
 
+    @report_fit
     def fit_transform(
         self, X: MatrixLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Floats:

@@ -12,6 +12,7 @@ from obtree.data.validate_target import validate_sample_weight
 from obtree.estimators import hints
 from obtree.estimators.bagging import BaseForestModel
 from obtree.estimators.base import PredictorCache, draw_entropy, restore_on_error, spawn_seeds
+from obtree.estimators.callbacks import report_fit
 from obtree.estimators.params import VERBOSE
 from obtree.estimators.task import ClassificationTask
 from obtree.estimators.tree import ObliqueTreeClassifier
@@ -129,6 +130,7 @@ class FernClassifier(UpdateForestMixin, ClassificationTask, BaseForestModel):
         self.random_state = random_state
         self.verbose = verbose
 
+    @report_fit
     def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Draw the questions and count the answers.
 

@@ -20,6 +20,7 @@ from obtree.core.names import show
 from obtree.core.params import Integer, Number, check_param, refuse_param
 from obtree.estimators.bagging import BaseForestModel
 from obtree.estimators.base import BaseModel, restore_on_error, spawn_seeds
+from obtree.estimators.callbacks import grow_in_steps, is_listened_to, report_fit
 from obtree.estimators.dense import (
     check_memory,
     choose_columns,
@@ -88,6 +89,7 @@ class BaseOptimised(BaseModel):
     #: Names that stand for a start that the optimiser makes itself.
     _own_starts: tuple[str, ...] = ()
 
+    @report_fit
     def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Grow a tree, or those of a forest, and optimise each as a whole.
 
@@ -156,18 +158,33 @@ class BaseOptimised(BaseModel):
         columns = choose_columns(filled, starts)
         self._check_memory(X, columns, self._count_planes(plan, starts))
         problem = self._pose_problem(plan, make_dense(X, columns), rows, len(train))
-        results = refine_trees(
-            problem,
-            self._make_optimiser(problem),
-            [narrow_tree(tree, columns) for tree in starts],
-            seeds,
-            n_threads=self._count_threads(),
-            verbose=int(self.verbose),
-        )
-        models, reports = map(list, zip(*results, strict=True))
-        models = [widen_model(model, columns, plan.X.shape[1]) for model in models]
-        models = [model.with_offset(plan.offset) for model in models]
-        return Refinement(plan, seeds, models, reports)
+        starts = [narrow_tree(tree, columns) for tree in starts]
+
+        def refine(start, end, verbose=0):
+            results = refine_trees(
+                problem,
+                self._make_optimiser(problem),
+                starts[start:end],
+                seeds[start:end],
+                n_threads=self._count_threads(),
+                verbose=verbose,
+            )
+            n_columns = plan.X.shape[1]
+            return [
+                (widen_model(model, columns, n_columns).with_offset(plan.offset), report)
+                for model, report in results
+            ]
+
+        def gather(results):
+            return Refinement(plan, seeds[: len(results)], *map(list, zip(*results, strict=True)))
+
+        if not self._count_fit_tasks() or not is_listened_to(self):
+            return gather(refine(0, len(seeds), int(self.verbose)))
+
+        def store(estimator, results):
+            estimator._store_refined(known, gather(results))
+
+        return gather(grow_in_steps(self, seeds, refine, store, self.verbose))
 
     def _plan(self, X, y, sample_weight, known_offset=()):
         """Let the starter check the data, and take over what it learnt of them."""
@@ -308,15 +325,23 @@ class BaseOptimisedForest(BaseOptimised, BaseForestModel):
         known, self._entropy = self._recall_forest()
         return known, spawn_seeds(self._entropy, len(known), self.n_estimators)
 
+    def _count_fit_tasks(self):
+        """Return of how many trees a fit tells callbacks."""
+        return self._count_missing()
+
     def _store_outcome(self, known, outcome):
         """Set the fitted attributes, other than those that describe X."""
+        self._store_refined(known, outcome)
+        self._remember_rows(outcome.plan)
+        self._gather_reports()
+
+    def _store_refined(self, known, outcome):
+        """Set what predicting takes."""
         target, max_features = outcome.plan.target, outcome.plan.rule.max_features
         trees = self._wrap_trees(outcome.models, outcome.seeds, target.classes, max_features)
         for tree, report in zip(trees, outcome.reports, strict=True):
             _store_report(tree, report)
         self._store_forest(known + trees, target.n_outputs, target.classes, max_features)
-        self._remember_rows(outcome.plan)
-        self._gather_reports()
 
     def _gather_reports(self):
         """Show what the optimiser has said of each tree; of trees from a file nobody knows."""

@@ -21,6 +21,7 @@ from obtree.criterion.semi_supervised import SemiSupervisedGain
 from obtree.data.validate_target import validate_partial_target
 from obtree.estimators import hints
 from obtree.estimators.base import draw_entropy, restore_on_error, spawn_seeds
+from obtree.estimators.callbacks import report_fit
 from obtree.estimators.dense import check_memory, make_dense
 from obtree.estimators.forest import ObliqueForestClassifier
 from obtree.estimators.geodesics import link_leaf_mates, measure_paths
@@ -208,6 +209,7 @@ class SemiSupervisedForestClassifier(ObliqueForestClassifier):
         self.max_samples = max_samples
         self.combine = combine
 
+    @report_fit
     def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Let labels travel to the rows without one, and grow the forest.
 

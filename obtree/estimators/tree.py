@@ -21,6 +21,7 @@ from obtree.estimators.base import (
     read_random_state,
     restore_on_error,
 )
+from obtree.estimators.callbacks import report_fit
 from obtree.estimators.choice import TREES, choose_plan
 from obtree.estimators.gaussian_mixture import TreeDistributionMixin
 from obtree.estimators.settings import AUTO, is_race, list_settings
@@ -184,6 +185,7 @@ class BaseObliqueTree(BaseTreeModel, BaseOblique):
         list_settings(self, TREES)
         return resolve_splitter("axis")
 
+    @report_fit
     def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Grow the tree.
 

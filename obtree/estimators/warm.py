@@ -15,6 +15,12 @@ class WarmStartMixin:
     one.
     """
 
+    def _count_missing(self):
+        """Return how many trees a fit will grow, if its parameters are right."""
+        wanted = self.n_estimators if isinstance(self.n_estimators, numbers.Integral) else 0
+        known = len(getattr(self, "estimators_", ())) if getattr(self, "warm_start", False) else 0
+        return max(0, int(wanted) - known)
+
     def _recall_forest(self):
         """Return the trees to keep and the entropy that new ones follow from."""
         is_warm = check_param("warm_start", getattr(self, "warm_start", False), FLAG)
