@@ -18,6 +18,7 @@ RECIPES = {
     "pipeline": ("model_files", ["skops"]),
     "skops": ("model_files", ["skops"]),
     "mlflow": ("model_files", ["mlflow", "skops"]),
+    "callbacks": ("from_scikit_learn", ["sklearn.callback"]),
     "mapie": ("conformal", ["mapie"]),
     "crepes": ("conformal", ["crepes"]),
 }
