@@ -106,5 +106,5 @@ def test_what_cannot_go_on(data):
         warnings.simplefilter("error")
         model.set_params(n_estimators=4).fit(X, y)
     assert len(model.estimators_) == 4
-    with pytest.raises(ValueError, match="warm_start='yes' is not valid|unknown warm_start"):
+    with pytest.raises(ValueError, match=r"warm_start='yes' is not valid|unknown warm_start"):
         model.set_params(warm_start="yes").fit(X, y)
