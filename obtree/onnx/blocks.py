@@ -11,33 +11,34 @@ elsewhere, and D the comparisons, 1 for left, ::
 is 0 for the exit that all comparisons lead to and negative for others (n_left: how often the path
 to an exit turns left). An exit is a leaf, or another block. The first block of a tree sees all
 rows; of others, only those that rows are in are computed.
-"""
 
-import heapq
-from dataclasses import dataclass, field
+The products are of float32, twice as fast as float64, and wrong by at most
+
+    (n_terms + 8) 2^-24 |x| |w|
+
+for a row x and weights w. Where a sum is that close to its threshold it is taken for either side,
+and the row belongs to the few that walk down the tree in float64 (`obtree.onnx.levels`) unless
+both lead to the same exit.
+"""
 
 import numpy as np
 
-from obtree.onnx.graph import BOOL, FLOAT, INT64
+from obtree.onnx.cuts import cut_trees
+from obtree.onnx.features import pad
+from obtree.onnx.graph import BOOL, DOUBLE, FLOAT, INT64
+from obtree.onnx.levels import Levels
 
-#: Planes of the first block of a tree, and of others. Rows are copied for each of the others: as
-#: much work as some hundred planes.
-MAX_FIRST = 31
-MAX_PLANES = 512
+#: How many times as far from a threshold as rounding can reach, at least, a row has to be.
+SAFETY = 1.02
 
+#: The length of rows from which on sums might overflow.
+MAX_NORM = 1e30
 
-@dataclass
-class _Tables:
-    """Arrays of blocks, one block after the other, as lists of what is to be concatenated."""
+#: Where a row is of which float32 cannot tell; less than any -1 less a place.
+DOUBTFUL = np.iinfo(np.int64).min
 
-    n_planes: list = field(default_factory=list)
-    index: list = field(default_factory=list)
-    weight: list = field(default_factory=list)
-    threshold: list = field(default_factory=list)
-    missing: list = field(default_factory=list)
-    paths: list = field(default_factory=list)
-    n_left: list = field(default_factory=list)
-    target: list = field(default_factory=list)
+#: Rows that walk in float64 together.
+N_TOGETHER = 4096
 
 
 class Blocks:
@@ -50,39 +51,51 @@ class Blocks:
     """
 
     def __init__(self, trees):
-        self._trees = trees
+        self._cuts, self._trees = cut_trees(trees)
         self._features = np.unique(np.concatenate([tree.term_feature for tree in trees]))
+        self._levels = Levels(self._trees)
 
     def write(self, graph, features, slots):
         """Add the walk of all rows; see `obtree.onnx.columns.Columns.write`."""
-        tables, roots = self._cut(slots)
-        names = self._make_tables(graph, tables)
-        clean, missing = features.clean(graph), features.missing(graph)
+        exact = self._levels.make_tables(graph, features.n_features)
+        names = self._make_tables(graph, features.n_features, exact, slots)
+        clean, missing = features.clean_single(graph), features.missing(graph)
         if len(self._features) < features.n_features:
             used = graph.const(self._features, np.int64)
             clean, missing = (graph.op("Gather", each, used, axis=1) for each in (clean, missing))
-        rows = clean, missing, features.any_missing(graph)
+        rows = clean, self._add_norms(graph, clean), missing, features.any_missing(graph)
         body = graph.body()
         tree, going = body.name("tree"), body.name("going")
-        first = body.op("Gather", graph.const(np.array(roots)[:, None]), tree, axis=0)
+        first = body.op("Gather", graph.const(np.array(self._cuts.first)[:, None]), tree, axis=0)
         at = self._pass(body, names, first, rows)
         found = self._follow(body, names, rows, at)
-        slot = body.op("Sub", body.const(-1), found)
         attribute = body.finish(
-            [(tree, INT64, []), (going, BOOL, [])], [(going, BOOL, []), (slot, INT64, [None])]
+            [(tree, INT64, []), (going, BOOL, [])], [(going, BOOL, []), (found, INT64, [None])]
         )
         trips = graph.const(len(self._trees), np.int64)
         found = graph.op("Loop", trips, graph.const(True), body=attribute)
-        return graph.op("Transpose", found, perm=[1, 0])
+        found = self._decide(graph, exact, features, slots, found)
+        slot = graph.op("Sub", graph.const(-1), found)
+        return graph.op("Transpose", slot, perm=[1, 0])
+
+    @staticmethod
+    def _add_norms(graph, clean):
+        """Add the lengths of rows, float32 (n_rows, 1), infinite where sums might overflow."""
+        axis = graph.const([1], np.int64)
+        norm = graph.op("ReduceSumSquare", graph.cast(clean, DOUBLE), axis, keepdims=1)
+        norm = graph.op("Sqrt", norm)
+        small = graph.op("LessOrEqual", norm, graph.const(MAX_NORM, np.float64))
+        infinite = graph.const(np.inf, np.float32)
+        return graph.op("Where", small, graph.cast(norm, FLOAT), infinite)
 
     def _follow(self, graph, names, rows, at):
         """Add the blocks that rows come to, the lowest number first, until all are at leaves."""
         body = graph.body()
         step, going, here, block = (body.name(key) for key in ("step", "going", "here", "block"))
         own = body.op("Squeeze", body.op("NonZero", body.op("Equal", here, block)), body.const([0]))
-        clean, missing, any_missing = rows
-        taken = body.op("Gather", clean, own, axis=0)
-        there = self._pass(body, names, block, (taken, missing, any_missing), own)
+        clean, norm, missing, any_missing = rows
+        taken = [body.op("Gather", each, own, axis=0) for each in (clean, norm)]
+        there = self._pass(body, names, block, (*taken, missing, any_missing), own)
         there = body.op("ScatterElements", here, own, there, axis=0)
         more, lowest = self._find_next(body, there)
         attribute = body.finish(
@@ -102,11 +115,12 @@ class Blocks:
         return graph.op("Squeeze", graph.op("Less", lowest, none)), lowest
 
     def _pass(self, body, names, block, rows, own=None):
-        """Add where rows go from a block: the number of a block, or -1 less a place of a leaf.
+        """Add where rows go from a block.
 
-        `own` is the numbers of these rows in `missing`; None if it is all.
+        The number of a block, -1 less a place of a leaf, or DOUBTFUL. `own` is the numbers of these
+        rows in what tells what is missing; None if it is all.
         """
-        clean, missing, any_missing = rows
+        clean, norm, missing, any_missing = rows
         after = body.op("Add", block, body.const(1))
 
         def find(ptr):
@@ -114,128 +128,140 @@ class Blocks:
             return tuple(body.op("Gather", names[ptr], at, axis=0) for at in (block, after))
 
         planes, exits = find("planes"), find("exits")
-        weight = body.op("Slice", names["weight"], *planes)
-        sums = body.op("Gemm", clean, weight, transB=1)
-        left = body.op("LessOrEqual", sums, body.op("Slice", names["threshold"], *planes))
+        weight, threshold, reach = (
+            body.op("Slice", names[key], *planes) for key in ("matrix", "threshold", "reach")
+        )
+        above = body.op("Sub", body.op("Gemm", clean, weight, transB=1), threshold)
+        reach = body.op("Mul", norm, reach)
+        surely = body.op("Less", above, body.op("Neg", reach))
+        maybe = body.op("Not", body.op("Greater", above, reach))
+        left = body.op("Concat", surely, maybe, axis=0)
 
         def add_missing(inner):
             lacks = missing if own is None else inner.op("Gather", missing, own, axis=0)
-            reads = inner.op("Not", inner.op("Equal", weight, inner.const(0.0, np.float64)))
+            reads = inner.op("Not", inner.op("Equal", weight, inner.const(0.0, np.float32)))
             found = inner.op("Gemm", inner.cast(lacks, FLOAT), inner.cast(reads, FLOAT), transB=1)
             found = inner.op("Greater", found, inner.const(0.5, np.float32))
+            found = inner.op("Concat", found, found, axis=0)
             known = inner.op("And", left, inner.op("Not", found))
             to_left = inner.op("Slice", names["missing"], *planes)
             return inner.op("Or", known, inner.op("And", found, to_left))
 
         left = body.branch(any_missing, add_missing, lambda inner: left)
-        shape = body.op(
-            "Concat", body.op("Gather", names["n_planes"], block, axis=0), body.const([-1]), axis=0
-        )
+        n_planes = body.op("Gather", names["n_planes"], block, axis=0)
+        shape = body.op("Concat", n_planes, body.const([-1]), axis=0)
         paths = body.op("Reshape", body.op("Slice", names["paths"], *find("paths_ptr")), shape)
         turns = body.op("MatMul", body.cast(left, FLOAT), body.cast(paths, FLOAT))
         score = body.op("Sub", turns, body.op("Slice", names["n_left"], *exits))
         taken = body.op("ArgMax", score, axis=1, keepdims=0)
-        return body.op("Gather", body.op("Slice", names["target"], *exits), taken, axis=0)
+        taken = body.op("Reshape", taken, body.const([2, -1]))
+        first, second = (body.op("Gather", taken, body.const(k), axis=0) for k in (0, 1))
+        target = body.op("Gather", body.op("Slice", names["target"], *exits), first, axis=0)
+        return body.op("Where", body.op("Equal", first, second), target, body.const(DOUBTFUL))
+
+    def _decide(self, graph, exact, features, slots, found):
+        """Add the walk in float64 of rows that float32 cannot tell the way, some at a time."""
+        pairs = graph.op("NonZero", graph.op("Equal", found, graph.const(DOUBTFUL)))
+        count = graph.op("Shape", pairs, start=1, end=2)
+        size = graph.const([N_TOGETHER])
+        trips = graph.op("Div", graph.op("Add", count, graph.const([N_TOGETHER - 1])), size)
+        body = graph.body()
+        step, going, known = body.name("step"), body.name("going"), body.name("known")
+        start = body.op("Mul", body.op("Unsqueeze", step, body.const([0])), size)
+        end = body.op("Add", start, size)
+        own = body.op("Slice", pairs, start, end, body.const([1]))
+        tree, row = (body.op("Gather", own, body.const(k), axis=0) for k in (0, 1))
+        node = body.op("Gather", exact["root"], tree, axis=0)
+        node = body.op("Unsqueeze", node, body.const([1]))
+        x = body.op("Gather", features.single, row, axis=0)
+        x = pad(body, body.cast(x, DOUBLE))
+        leaf = self._levels.go_down(body, exact, x, node, 1)
+        leaf = body.op("Squeeze", leaf, body.const([1]))
+        codes = -1 - np.concatenate(
+            [own[order] for own, order in zip(slots, self._cuts.orders, strict=True)]
+        )
+        code = body.op("Gather", body.const(codes), leaf, axis=0)
+        place = body.op("Transpose", own, perm=[1, 0])
+        fresh = body.op("ScatterND", known, place, code)
+        shape = [len(self._trees), None]
+        attribute = body.finish(
+            [(step, INT64, []), (going, BOOL, []), (known, INT64, shape)],
+            [(going, BOOL, []), (fresh, INT64, shape)],
+        )
+        trips = graph.op("Squeeze", trips)
+        return graph.op("Loop", trips, graph.const(True), found, body=attribute)
 
     # ---- tables ------------------------------------------------------------------------------
 
-    def _cut(self, slots):
-        """Return the tables of all blocks, and the first block of each tree."""
-        tables, roots, n_blocks = _Tables(), [], 0
-        for tree, own in zip(self._trees, slots, strict=True):
-            roots.append(n_blocks)
-            # Blocks get their numbers when they are met, so that rows only go on to higher ones.
-            waiting, number = [0], {0: n_blocks}
-            n_blocks += 1
-            for root in waiting:
-                planes, exits = _choose_planes(tree, root, MAX_PLANES if root else MAX_FIRST)
-                target = []
-                for node in exits:
-                    if tree.children_left[node] < 0:
-                        target.append(-1 - int(own[node]))
-                        continue
-                    waiting.append(node)
-                    number[node] = n_blocks
-                    target.append(n_blocks)
-                    n_blocks += 1
-                self._add_block(tables, tree, planes, exits, target)
-        return tables, roots
-
-    def _add_block(self, tables, tree, planes, exits, target):
-        """Take in the numbers of a block."""
-        n_planes = len(planes)
-        terms = [np.arange(tree.term_ptr[node], tree.term_ptr[node + 1]) for node in planes]
-        local = np.repeat(np.arange(n_planes), [len(each) for each in terms])
-        terms = np.concatenate(terms)
-        column = np.searchsorted(self._features, tree.term_feature[terms])
-        tables.n_planes.append(n_planes)
-        first = sum(tables.n_planes[:-1])
-        tables.index.append((first + local) * len(self._features) + column)
-        tables.weight.append(tree.term_weight[terms])
-        tables.threshold.append(tree.threshold[planes])
-        tables.missing.append(tree.missing_go_left[planes] != 0)
-        paths = _trace(tree, planes, exits)
-        tables.paths.append(paths.ravel())
-        tables.n_left.append((paths > 0).sum(axis=0).astype(np.float32))
-        tables.target.append(np.array(target, dtype=np.int64))
-
-    def _make_tables(self, graph, tables):
-        """Return names of constants, and of the matrix of all planes.
-
-        The file has the terms; the matrix is made when a model is loaded.
-        """
-        n_planes = np.array(tables.n_planes)
-        sizes = {
-            "planes": n_planes,
-            "exits": n_planes + 1,
-            "paths_ptr": n_planes * (n_planes + 1),
-        }
+    def _make_tables(self, graph, n_features, exact, slots):
+        """Return names of the tables of blocks, one block after the other."""
+        n_planes, scale = np.array(self._cuts.n_planes), self._find_scales()
         names = {
-            key: graph.const(np.concatenate([[0], np.cumsum(size)]), np.int64)
-            for key, size in sizes.items()
+            "planes": _end_to_end(graph, n_planes),
+            "exits": _end_to_end(graph, n_planes + 1),
+            "paths_ptr": _end_to_end(graph, n_planes * (n_planes + 1)),
+            "n_planes": graph.const(n_planes, np.int64),
+            "paths": graph.const(np.concatenate(self._cuts.paths)),
+            "n_left": graph.const(self._cuts.list_turns()),
+            "target": graph.const(self._cuts.list_targets(slots)),
+            "missing": graph.const(self._join("missing_go_left") != 0),
+            "reach": graph.const(self._find_reach(scale), np.float32),
         }
-        for key in ("threshold", "missing", "paths", "n_left", "target"):
-            names[key] = graph.const(np.concatenate(getattr(tables, key)))
-        shape = int(n_planes.sum()), len(self._features)
-        size = shape[0] * shape[1]
-        index = np.concatenate(tables.index).astype(np.int32 if size < 2**31 else np.int64)
-        weight = graph.const(np.concatenate(tables.weight))
-        zeros = graph.op("Expand", graph.const([0.0]), graph.const([size]))
-        weight = graph.op("ScatterElements", zeros, graph.const(index), weight, axis=0)
-        names["weight"] = graph.op("Reshape", weight, graph.const(shape, np.int64))
-        return names | {"n_planes": graph.const(n_planes, np.int64)}
+        with np.errstate(over="ignore"):
+            names["threshold"] = graph.const(self._join("threshold") * scale, np.float32)
+        names["matrix"] = self._add_matrix(graph, n_features, exact, scale)
+        return names
+
+    def _join(self, name):
+        """Return an array of all planes, which come before leaves in each tree."""
+        return np.concatenate(
+            [getattr(tree, name)[: tree.node_count - tree.n_leaves] for tree in self._trees]
+        )
+
+    def _count_terms(self):
+        """Return the number of terms of each plane, and all weights."""
+        counts = [np.diff(tree.term_ptr)[: tree.node_count - tree.n_leaves] for tree in self._trees]
+        return np.concatenate(counts), np.concatenate([tree.term_weight for tree in self._trees])
+
+    def _find_scales(self):
+        """Return a power of 2 for each plane that brings its largest weight near 1."""
+        count, weight = self._count_terms()
+        largest = np.maximum.reduceat(np.abs(weight), np.cumsum(count) - count)
+        _, exponent = np.frexp(largest)
+        return np.ldexp(1.0, -np.clip(exponent, -1000, 1000))
+
+    def _find_reach(self, scale):
+        """Return how far float32 may be wrong for a row of length 1, for each plane."""
+        count, weight = self._count_terms()
+        squares = np.square(weight * np.repeat(scale, count))
+        norm = np.sqrt(np.add.reduceat(squares, np.cumsum(count) - count))
+        return SAFETY * (count + 8) * 2.0**-24 * norm
+
+    def _add_matrix(self, graph, n_features, exact, scale):
+        """Add all planes as rows of float32, made of the terms when a model is loaded."""
+        count, weight = self._count_terms()
+        n_planes, n_columns = len(count), len(self._features)
+        axis = graph.const([0])
+        terms = graph.const([1]), graph.const([len(weight) + 1]), axis
+        weight, feature = (graph.op("Slice", exact[key], *terms) for key in ("weight", "feature"))
+        # The plane of each term: how many have begun.
+        begin = graph.const(np.cumsum(count) - count)
+        begun = graph.op("Expand", graph.const([0]), graph.op("Shape", weight))
+        begun = graph.op("ScatterElements", begun, begin, graph.const(np.ones_like(count)), axis=0)
+        owner = graph.op("CumSum", begun, graph.const(0))
+        owner = graph.op("Sub", owner, graph.const(1))
+        weight = graph.op("Mul", weight, graph.op("Gather", graph.const(scale), owner, axis=0))
+        column = np.zeros(n_features + 2, dtype=np.int64)
+        column[self._features] = np.arange(n_columns)
+        place = graph.op("Gather", graph.const(column), feature, axis=0)
+        place = graph.op("Add", graph.op("Mul", owner, graph.const(n_columns)), place)
+        zeros = graph.op(
+            "Expand", graph.const([0.0], np.float32), graph.const([n_planes * n_columns])
+        )
+        matrix = graph.op("ScatterElements", zeros, place, graph.cast(weight, FLOAT), axis=0)
+        return graph.op("Reshape", matrix, graph.const([n_planes, n_columns]))
 
 
-def _choose_planes(tree, root, most):
-    """Return the nodes of a block, parents first, and the nodes that follow on it.
-
-    The nodes that most rows reached in training come first.
-    """
-    weight = tree.weighted_n_node_samples
-    heap, planes, exits = [(-weight[root], root)], [], []
-    while heap:
-        _, node = heapq.heappop(heap)
-        if tree.children_left[node] < 0 or len(planes) == most:
-            exits.append(node)
-            continue
-        planes.append(node)
-        for child in (int(tree.children_left[node]), int(tree.children_right[node])):
-            heapq.heappush(heap, (-weight[child], child))
-    return planes, exits
-
-
-def _trace(tree, planes, exits):
-    """Return on which side of each plane an exit is: int8 (n_planes, n_exits), 1 for left."""
-    place = {node: k for k, node in enumerate(planes)}
-    column = {node: k for k, node in enumerate(exits)}
-    paths = np.zeros((len(planes), len(exits)), dtype=np.int8)
-    # Bottom up: what is behind a plane is what is behind its children.
-    behind = {node: [column[node]] for node in exits}
-    for node in reversed(planes):
-        sides = []
-        for child, sign in ((tree.children_left[node], 1), (tree.children_right[node], -1)):
-            own = behind.pop(int(child))
-            paths[place[node], own] = sign
-            sides += own
-        behind[node] = sides
-    return paths
+def _end_to_end(graph, sizes):
+    """Return the name of where parts of these sizes begin that lie one after the other."""
+    return graph.const(np.concatenate([[0], np.cumsum(sizes)]), np.int64)

@@ -61,15 +61,16 @@ class Features:
             "clean", lambda: graph.op("Where", self.missing(graph), zero, self.double(graph))
         )
 
+    def clean_single(self, graph):
+        """Return the same in float32."""
+        zero = graph.const(0.0, np.float32)
+        return self._make(
+            "clean32", lambda: graph.op("Where", self.missing(graph), zero, self.single)
+        )
+
     def padded(self, graph):
         """Return float64 (n_rows, n_features + 2), the last two columns being 0 and 1."""
-        return self._make("padded", lambda: self._pad(graph))
-
-    def _pad(self, graph):
-        zero = graph.const([0, 0, 0, 1], np.int64)
-        one = graph.const([0, 0, 0, 1], np.int64)
-        wide = graph.op("Pad", self.double(graph), zero, graph.const(0.0, np.float64))
-        return graph.op("Pad", wide, one, graph.const(1.0, np.float64))
+        return self._make("padded", lambda: pad(graph, self.double(graph)))
 
     def n_rows(self, graph):
         """Return the number of rows, int64 (1,)."""
@@ -84,6 +85,13 @@ class Features:
         if key not in self._made:
             self._made[key] = write()
         return self._made[key]
+
+
+def pad(graph, rows):
+    """Add rows with two columns more, of 0 and of 1, float64."""
+    begin = graph.const([0, 0, 0, 1], np.int64)
+    wide = graph.op("Pad", rows, begin, graph.const(0.0, np.float64))
+    return graph.op("Pad", wide, begin, graph.const(1.0, np.float64))
 
 
 def _shift(graph, variable, offset):

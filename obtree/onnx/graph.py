@@ -16,9 +16,10 @@ ML_OPSET = 3
 #: Files of protobuf end here.
 MAX_BYTES = 2**31 - 2**20
 
-FLOAT, DOUBLE, INT64, BOOL = (
+FLOAT, DOUBLE, INT32, INT64, BOOL = (
     TensorProto.FLOAT,
     TensorProto.DOUBLE,
+    TensorProto.INT32,
     TensorProto.INT64,
     TensorProto.BOOL,
 )

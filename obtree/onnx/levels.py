@@ -6,7 +6,10 @@ them. Nothing but a row's own node is computed, so that NaN meets no plane that 
 
 import numpy as np
 
-from obtree.onnx.graph import BOOL, INT64
+from obtree.onnx.graph import BOOL, INT32, INT64
+
+#: Tables of numbers of features.
+_NAMED = {"feature", "partner"}
 
 
 class Levels:
@@ -24,14 +27,35 @@ class Levels:
 
     def write(self, graph, features, slots):
         """Add the walk of all rows; see `obtree.onnx.columns.Columns.write`."""
-        tables = self._make_tables(graph, features.n_features)
+        tables = self.make_tables(graph, features.n_features)
         n_trees = len(self._trees)
         rows = graph.op("Concat", features.n_rows(graph), graph.const([n_trees]), axis=0)
-        node = graph.op("Expand", graph.const(self._root[:-1]), rows)
-        padded = features.padded(graph)
+        node = graph.op("Expand", tables["root"], rows)
+        found = self.go_down(graph, tables, features.padded(graph), node, n_trees)
+        return graph.op("Gather", graph.const(np.concatenate(slots)), found, axis=0)
+
+    def go_down(self, graph, tables, padded, node, n_trees):
+        """Add the walk from some nodes to leaves.
+
+        Parameters
+        ----------
+        graph : Graph
+        tables : dict of str to str
+            What `make_tables` has returned.
+        padded : str
+            float64 (n_rows, n_features + 2), the last two columns being 0 and 1.
+        node : str
+            int64 (n_rows, n_trees) numbers of nodes, counted through all trees.
+        n_trees : int
+
+        Returns
+        -------
+        str
+            Numbers of leaves, int64 (n_rows, n_trees).
+        """
         body = graph.body()
         step, going, here = body.name("step"), body.name("going"), body.name("here")
-        left = self._send(body, padded, tables, here, rows)
+        left = self._send(body, padded, tables, here, n_trees)
         there = body.op(
             "Where",
             left,
@@ -44,11 +68,9 @@ class Levels:
         )
         depth = max(tree.max_depth for tree in self._trees)
         trips = graph.const(depth, np.int64)
-        found = graph.op("Loop", trips, graph.const(True), node, body=attribute)
-        slot = np.concatenate(slots)
-        return graph.op("Gather", graph.const(slot), found, axis=0)
+        return graph.op("Loop", trips, graph.const(True), node, body=attribute)
 
-    def _send(self, body, padded, tables, here, rows):
+    def _send(self, body, padded, tables, here, n_trees):
         """Add whether each row goes to the left, bool (n_rows, n_trees)."""
         start, count = (body.op("Gather", tables[key], here, axis=0) for key in ("start", "count"))
         axis = body.const([2], np.int64)
@@ -59,7 +81,8 @@ class Levels:
             body.op("Add", body.op("Unsqueeze", start, axis), steps),
             body.const(0, np.int64),
         )
-        flat = body.op("Reshape", term, body.op("Concat", *self._flat_shape(body, rows), axis=0))
+        # 0: as many rows as there are.
+        flat = body.op("Reshape", term, body.const([0, n_trees * self._max_terms], np.int64))
         value = self._read(body, padded, tables["feature"], flat)
         if "partner" in tables:
             value = body.op("Mul", value, self._read(body, padded, tables["partner"], flat))
@@ -70,15 +93,8 @@ class Levels:
         if "lower" in tables:
             lower = body.op("Gather", tables["lower"], here, axis=0)
             left = body.op("And", left, body.op("Greater", total, lower))
-        missing = body.op(
-            "And", body.op("IsNaN", total), body.op("Gather", tables["missing"], here, axis=0)
-        )
-        return body.op("Or", left, missing)
-
-    def _flat_shape(self, body, rows):
-        """Return the parts of the shape (n_rows, n_trees * max_terms)."""
-        size = len(self._trees) * self._max_terms
-        return body.op("Gather", rows, body.const([0]), axis=0), body.const([size])
+        missing = body.op("Gather", tables["missing"], here, axis=0)
+        return body.op("Or", left, body.op("And", body.op("IsNaN", total), missing))
 
     @staticmethod
     def _read(body, padded, table, term):
@@ -86,8 +102,8 @@ class Levels:
         feature = body.op("Gather", table, term, axis=0)
         return body.op("GatherElements", padded, feature, axis=1)
 
-    def _make_tables(self, graph, n_features):
-        """Return names of constants; leaves lead to themselves."""
+    def make_tables(self, graph, n_features):
+        """Return names of tables; leaves lead to themselves, and term 0 is of no node."""
         parts = {key: [] for key in ("left", "right", "count", "threshold", "missing", "lower")}
         feature, partner, weight = [[n_features]], [[n_features + 1]], [[0.0]]
         for tree, root in zip(self._trees, self._root.tolist(), strict=False):
@@ -107,11 +123,15 @@ class Levels:
         arrays = {key: np.concatenate(part) for key, part in parts.items()}
         arrays["start"] = np.cumsum(arrays["count"]) - arrays["count"] + 1
         self._max_terms = max(int(arrays["count"].max()), 1)
-        arrays |= {"feature": np.concatenate(feature).astype(np.int32)}
-        arrays |= {"partner": np.concatenate(partner).astype(np.int32)}
+        arrays |= {"feature": np.concatenate(feature), "partner": np.concatenate(partner)}
         arrays |= {"weight": np.concatenate(weight)}
         if (arrays["partner"] > n_features).all():
             del arrays["partner"]
         if not np.isfinite(arrays["lower"]).any():
             del arrays["lower"]
-        return {key: graph.const(array) for key, array in arrays.items()}
+        names = {key: graph.const(array) for key, array in arrays.items() if key not in _NAMED}
+        # In the file, numbers of features have two bytes where that is enough.
+        small = np.uint16 if n_features + 2 <= 2**16 else np.int32
+        for key in _NAMED & arrays.keys():
+            names[key] = graph.cast(graph.const(arrays[key], small), INT32)
+        return names | {"root": graph.const(self._root[:-1])}

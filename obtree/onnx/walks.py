@@ -76,8 +76,11 @@ def _add_plane_walk(graph, features, trees, slots):
 
 
 def _are_plain(trees):
-    """Whether all nodes are planes whose terms count."""
+    """Whether all splits are planes of at least one term, and all terms count."""
     return all(
-        tree.term_partner is None and tree.lower_threshold is None and tree.term_weight.all()
+        tree.term_partner is None
+        and tree.lower_threshold is None
+        and tree.term_weight.all()
+        and np.diff(tree.term_ptr)[tree.children_left >= 0].all()
         for tree in trees
     )

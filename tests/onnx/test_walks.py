@@ -56,16 +56,55 @@ def test_any_number_of_rows(way, n_rows, classes):
 
 
 def test_blocks_of_all_sizes(monkeypatch, classes):
-    import obtree.onnx.blocks as blocks
+    import obtree.onnx.cuts as cuts
 
     monkeypatch.setattr(columns, "MAX_COLUMNS", 0)
     monkeypatch.setattr(walks, "LONG", 0)
     X, y = classes
     model = ObliqueForestClassifier(3, splitter="co2", random_state=0).fit(X, y)
     for first, most in ((1, 1), (2, 3), (100, 1)):
-        monkeypatch.setattr(blocks, "MAX_FIRST", first)
-        monkeypatch.setattr(blocks, "MAX_PLANES", most)
+        monkeypatch.setattr(cuts, "MAX_FIRST", first)
+        monkeypatch.setattr(cuts, "MAX_PLANES", most)
         compare(model, X)
+
+
+@pytest.mark.parametrize("safety", [0.0, 1.02, 1e5, 1e12])
+def test_rows_that_float32_cannot_tell(safety, monkeypatch, classes):
+    """None, few, many, and all rows walk in float64."""
+    import obtree.onnx.blocks as blocks
+
+    monkeypatch.setattr(columns, "MAX_COLUMNS", 0)
+    monkeypatch.setattr(walks, "LONG", 0)
+    monkeypatch.setattr(blocks, "SAFETY", safety)
+    monkeypatch.setattr(blocks, "N_TOGETHER", 50)
+    X, y = classes
+    X = hide(X, 0.02)
+    model = ObliqueForestClassifier(3, splitter="co2", random_state=0).fit(X, y)
+    compare(model, X)
+
+
+@pytest.mark.parametrize(("shift", "scale"), [(1e5, 1.0), (0.0, 1e34), (0.0, 1e-34), (-3e7, 1e3)])
+def test_sizes_of_numbers(way, shift, scale, classes):
+    """float32 loses most of what tells rows apart, and their squares overflow."""
+    X, y = classes
+    X = (X * np.float32(scale) + np.float32(shift)).astype(np.float32)
+    X[:, 0] /= 16.0
+    model = ObliqueForestClassifier(3, splitter="co2", random_state=0).fit(X, y)
+    compare(model, X)
+
+
+def test_planes_that_lie_on_rows(way, classes):
+    """Sums of whole numbers that meet thresholds exactly go to the left."""
+    X = np.random.default_rng(0).integers(-4, 5, size=(300, 6)).astype(np.float32)
+    model = ObliqueForestClassifier(2, splitter="random_oblique", random_state=0)
+    model.fit(X, classes[1])
+    for k, member in enumerate(model.estimators_):
+        arrays = {
+            "threshold": np.rint(member.tree_.threshold),
+            "term_weight": np.sign(member.tree_.term_weight),
+        }
+        model.estimators_[k] = change(member, **arrays)
+    compare(model, X)
 
 
 def change(model, **arrays):
