@@ -307,6 +307,11 @@ class Tree(OffsetModel):
         feature[internal] = self.term_feature[self.term_ptr[:-1][internal]]
         return feature
 
+    @property
+    def missing_go_to_left(self) -> Array:
+        """`missing_go_left`, under the name that scikit-learn's trees have for it."""
+        return self.missing_go_left
+
     def compute_depths(self) -> Integers:
         """Depth of every node, int64 (n_nodes,)."""
         return compute_depths(self.children_left, self.children_right)
