@@ -5,9 +5,10 @@
     python benchmarks/density_rules.py --data kin8nm abalone --change RANDOM_CANDIDATES=1
 
 ``--change`` names parameters of `DensityForest`, and in capitals constants of
-``obtree/estimators/density.py``, ``density_race.py`` and ``density_trees.py``. ``RACERS`` are some
-of "axis", "sign", "gaussian" and "rotated", with "+" between them, as between the places of
-``RACE_SHRINKAGES``. Changes are tried one after the other; ``a=1,b=2`` are made together.
+``obtree/estimators/density.py`` and the ``density_*.py`` beside it. ``RACERS`` are some of "axis",
+"sign", "gaussian" and "rotated", with "+" between them, as between the numbers of
+``RACE_SHRINKAGES`` and ``REFINED_SHRINKAGES``. Changes are tried one after the other; ``a=1,b=2``
+are made together.
 
 Rows of tables are taken as in ``rules.py``: those for training, at most ``--rows`` of them, three
 quarters to fit and the others to judge. Of their columns those are used that lack no values and
@@ -36,10 +37,12 @@ from sklearn.datasets import make_circles, make_moons, make_swiss_roll
 from obtree import DensityForest
 from obtree.bench.data import SOURCES
 from obtree.bench.report import format_table
-from obtree.estimators import density, density_race, density_trees
+from obtree.estimators import density, density_mixture, density_race, density_trees
 from obtree.splitter import AxisSplitter, RandomObliqueSplitter, RotationSplitter
 
 COLUMNS = ["change", "median", "mean, cut", "s.e.", "better", "worse", "time", "tables"]
+HOMES = (density, density_mixture, density_race, density_trees)
+LISTS = {"RACE_SHRINKAGES": int, "REFINED_SHRINKAGES": float}
 LEAST_VALUES, LEAST_SHARE = 100, 0.2
 #: Rises smaller than this are none, larger ones than that count as that: columns with few
 #: different values give any number of nats.
@@ -113,11 +116,11 @@ def measure_change(change, rows, seed, n_trees):
     with ExitStack() as stack:
         for name, value in change:
             if name.isupper():
-                homes = [m for m in (density, density_race, density_trees) if hasattr(m, name)]
+                homes = [module for module in HOMES if hasattr(module, name)]
                 if name == "RACERS":
                     value = tuple(RACERS[racer] for racer in value.split("+"))
-                elif name == "RACE_SHRINKAGES":
-                    value = tuple(int(place) for place in str(value).split("+"))
+                elif name in LISTS:
+                    value = tuple(LISTS[name](part) for part in str(value).split("+"))
                 for home in homes:
                     stack.enter_context(mock.patch.object(home, name, value))
         start = time.process_time()
@@ -171,6 +174,7 @@ def main():
     )
     add = parser.add_argument
     add("--tables", type=Path, help="folder of tables")
+    add("--skip", nargs="*", default=[], metavar="NAME", help="tables that are left out")
     add("--data", nargs="*", default=[], choices=SOURCES, help="data of the papers")
     add("--shapes", nargs="*", default=[], choices=SHAPES, help="synthetic densities")
     add("--change", nargs="+", type=parse_change, default=[], metavar="NAME=VALUE")
@@ -183,6 +187,7 @@ def main():
     add("--output", type=Path, help="CSV file to add lines to")
     args = parser.parse_args()
     sources = sorted(args.tables.glob("[cr]_*.npz")) if args.tables else []
+    sources = [source for source in sources if source.stem not in args.skip]
     sources += [*args.data, *args.shapes]
     if not sources:
         parser.error("expected --tables, --data or --shapes")

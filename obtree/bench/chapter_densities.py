@@ -49,7 +49,7 @@ def fit_model(data, model, trees, depth, seed):
         sizes = range(1, MOST_PARTS + 1)
         fits = [GaussianMixture(size, random_state=seed).fit(X) for size in sizes]
         return min(fits, key=lambda fit: fit.bic(X))
-    return DensityForest(trees, max_depth=depth, random_state=seed, n_jobs=1).fit(X)
+    return DensityForest(trees, max_depth=depth, truncate=True, random_state=seed, n_jobs=1).fit(X)
 
 
 def find_model(cell):

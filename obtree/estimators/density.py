@@ -1,10 +1,9 @@
 """Density forests: DensityForest."""
 
 import dataclasses
-from typing import Self
+from typing import Literal, Self
 
 import numpy as np
-from scipy.sparse import issparse
 from sklearn.base import DensityMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -24,10 +23,11 @@ from obtree.estimators.base import (
     spawn_seeds,
 )
 from obtree.estimators.callbacks import report_fit
-from obtree.estimators.density_data import prepare_data
+from obtree.estimators.density_data import prepare_data, refuse_sparse
 from obtree.estimators.density_race import DensityRace
 from obtree.estimators.density_samples import SampleMixin
-from obtree.estimators.density_trees import SHRINKAGES, read_rule
+from obtree.estimators.density_state import check_density, read_rule
+from obtree.estimators.density_trees import REFINED_SHRINKAGES, SHRINKAGES
 from obtree.estimators.marginals import MarginalMixin
 from obtree.estimators.params import (
     VERBOSE,
@@ -60,15 +60,7 @@ BLOCK_ROWS = 2048
 
 
 class DensityTree:
-    """One tree of a density forest.
-
-    Attributes
-    ----------
-    tree_ : Tree
-        With Gaussian leaves.
-    random_state : int
-        Its seed.
-    """
+    """One tree of a density forest: `tree_`, with Gaussian leaves, and its seed `random_state`."""
 
     def __init__(self, tree, seed):
         self.tree_ = tree
@@ -79,10 +71,10 @@ class DensityForest(SampleMixin, MarginalMixin, DensityMixin, UnsupervisedTask, 
     """Forest that estimates the density of rows, and draws new ones.
 
     Trees are grown without y: splits lower the log determinant of the covariance of the rows,
-    and each leaf has a Gaussian, cut off at the borders of its cell. The density is the mean over
-    the trees. How large leaves are, and how far their covariances are shrunk, is decided by the
-    likelihood of rows that trees leave out, so that rows of a single Gaussian are left in one
-    leaf. See :doc:`/user_guide/density`.
+    and each leaf has a Gaussian, cut off at the borders of its cell or overlapping with others. The
+    density is the mean over the trees. Which of both, how large leaves are, and how far their
+    covariances are shrunk, is decided by the likelihood of rows that trees leave out, so that rows
+    of a single Gaussian are left in one leaf. See :doc:`/user_guide/density`.
 
     Parameters
     ----------
@@ -100,12 +92,14 @@ class DensityForest(SampleMixin, MarginalMixin, DensityMixin, UnsupervisedTask, 
     max_features : int, float, {"sqrt", "log2"} or None, default=None
         Candidates per node; None is as many as there are columns, and twice as many of random
         directions.
-    truncate : bool, default=True
-        Whether a leaf's Gaussian is cut off at the borders of its cell. Otherwise the density is
-        a plain mixture of all leaves, smoother and with less detail.
+    truncate : bool or "auto", default="auto"
+        Whether a leaf's Gaussian is cut off at the borders of its cell. Otherwise the density of
+        a tree is a mixture of all its leaves, refined by a few steps of EM: smoother, but of less
+        detail. "auto" chooses by the likelihood of rows left out.
     shrinkage : float or None, default=None
-        How many rows a column a leaf borrows, for its covariance, from its sibling and parent;
-        None chooses by the likelihood of rows left out, and also whether correlations count.
+        How many rows a column a leaf borrows, for its covariance, from its sibling and parent, or
+        from all leaves where they overlap; None chooses by the likelihood of rows left out, and
+        also whether correlations count.
     max_samples : int or float, default=0.632
         Rows that a tree grows on, drawn without replacement; a float is a fraction of the rows.
         With all of them nothing is left out to judge leaves by, and trees stay as they are grown.
@@ -124,8 +118,8 @@ class DensityForest(SampleMixin, MarginalMixin, DensityMixin, UnsupervisedTask, 
     stop_rule_ : StopRule
         What has been chosen: ``leaf_weight``, the least that the rows of a leaf weigh among those
         its tree grew on; ``shrinkage``; ``correlation``, what correlations in leaves are
-        multiplied by; and ``is_pruned``, whether splits also had to raise the likelihood of the
-        rows that their tree left out.
+        multiplied by; ``is_pruned``, whether splits also had to raise the likelihood of the rows
+        that their tree left out; and ``is_refined``, whether leaves overlap, refined by EM.
     splitter_ : str
         What split the nodes: the name of the splitter.
     n_features_in_ : int
@@ -159,7 +153,7 @@ class DensityForest(SampleMixin, MarginalMixin, DensityMixin, UnsupervisedTask, 
         max_depth: int | None = None,
         min_samples_leaf: int | float | None = None,
         max_features: hints.MaxFeatures = None,
-        truncate: bool = True,
+        truncate: bool | Literal["auto"] = AUTO,
         shrinkage: float | None = None,
         max_samples: int | float = 0.632,
         n_jobs: int | None = None,
@@ -196,7 +190,7 @@ class DensityForest(SampleMixin, MarginalMixin, DensityMixin, UnsupervisedTask, 
         self : object
         """
         with restore_on_error(self):
-            shrinkages = self._check_params()
+            shrinkages, refined = self._check_params()
             plans = self._plan_growth(X, sample_weight)
             plan = plans[0].encode(self._count_threads()) if len(plans) > 1 else plans[0]
             taken = plan.take_rows()
@@ -206,6 +200,7 @@ class DensityForest(SampleMixin, MarginalMixin, DensityMixin, UnsupervisedTask, 
                 spawn_seeds(draw_entropy(self.random_state), 0, self.n_estimators),
                 bool(self.truncate),
                 shrinkages,
+                refined,
                 {"n_threads": self._count_threads(), "verbose": int(self.verbose)},
             )
             plans = [dataclasses.replace(taken, splitter=p.splitter, rule=p.rule) for p in plans]
@@ -218,13 +213,20 @@ class DensityForest(SampleMixin, MarginalMixin, DensityMixin, UnsupervisedTask, 
         return self
 
     def _check_params(self):
-        """Refuse parameters that are not valid; return the shrinkages to choose from."""
+        """Refuse parameters that are not valid; return the shrinkages of both kinds of leaves."""
         check_param("n_estimators", self.n_estimators, Integer(1))
-        check_param("truncate", self.truncate, FLAG)
+        check_param("truncate", self.truncate, AUTO, FLAG)
         check_param("verbose", self.verbose, *VERBOSE)
         self._count_threads()
         given = check_param("shrinkage", self.shrinkage, None, Number(0.0, 1e6, open_low=True))
-        return SHRINKAGES if given is None else ((float(given), 1.0),)
+        refined = REFINED_SHRINKAGES if given is None else (float(given),)
+        shrinkages = SHRINKAGES if given is None else ((float(given), 1.0),)
+        return shrinkages, refined if self.truncate == AUTO or not self.truncate else ()
+
+    @property
+    def _is_truncated(self):
+        """Whether leaves end at their cells."""
+        return bool(self.truncate) and not self.stop_rule_.is_refined
 
     def _list_splitters(self):
         """Return what may split nodes; one of them will."""
@@ -345,9 +347,9 @@ class DensityForest(SampleMixin, MarginalMixin, DensityMixin, UnsupervisedTask, 
         def score_block(k):
             rows = X[k * BLOCK_ROWS : (k + 1) * BLOCK_ROWS]
             top, total = np.full(len(rows), -np.inf), np.zeros(len(rows))
-            reached = np.asfortranarray(leaves.apply(rows)) if self.truncate else None
+            reached = np.asfortranarray(leaves.apply(rows)) if self._is_truncated else None
             for t, tree in enumerate(trees):
-                if self.truncate:
+                if self._is_truncated:
                     nodes = np.ascontiguousarray(reached[:, t])
                 else:
                     nodes = np.flatnonzero(tree.children_left < 0)
@@ -359,7 +361,7 @@ class DensityForest(SampleMixin, MarginalMixin, DensityMixin, UnsupervisedTask, 
                     tree.leaf_log_weight,
                     top,
                     total,
-                    self.truncate,
+                    self._is_truncated,
                 )
             with np.errstate(divide="ignore"):
                 return top + np.log(total) - np.log(len(trees))
@@ -384,27 +386,11 @@ class DensityForest(SampleMixin, MarginalMixin, DensityMixin, UnsupervisedTask, 
         self.splitter_ = header["splitter"]
         if not isinstance(self.splitter_, str):
             raise ValueError(f"its splitter is {show(self.splitter_)}, expected a name")
-        check_param("truncate", self.truncate, FLAG)
+        check_param("truncate", self.truncate, AUTO, FLAG)
         for member in self.estimators_:
-            check_density(member.tree_)
+            check_density(member.tree_, self._is_truncated)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = False
         return tags
-
-
-def refuse_sparse(X):
-    """Gaussians are for dense rows."""
-    if issparse(X):
-        raise TypeError("X is sparse; expected a dense array, as in X.toarray()")
-
-
-def check_density(tree):
-    """Refuse a tree whose leaves are no Gaussians, or whose density does not integrate to 1."""
-    if tree.leaf_kind.name != "gaussian":
-        raise ValueError(f"a tree of it has {tree.leaf_kind.name} leaves, expected Gaussian ones")
-    ends = tree.children_left < 0
-    total = np.exp(tree.leaf_log_weight[ends]) @ tree.leaf_mass[ends]
-    if not abs(total - 1.0) < 1e-6:
-        raise ValueError(f"the density of a tree of it integrates to {total:g}, expected 1")

@@ -7,6 +7,7 @@ in. Trees send the rows where their own rule for missing values sends them.
 """
 
 import numpy as np
+from scipy.sparse import issparse
 
 from obtree.estimators.density_nodes import DensityData
 
@@ -46,6 +47,12 @@ def prepare_data(X, weight):
     Z[lacks] = 0.0
     extra, extra_of = _fill_in(Z, lacks, weight)
     return DensityData(X, Z, weight, centre, scale, extra, extra_of)
+
+
+def refuse_sparse(X):
+    """Gaussians are for dense rows."""
+    if issparse(X):
+        raise TypeError("X is sparse; expected a dense array, as in X.toarray()")
 
 
 def _fill_in(Z, lacks, weight):

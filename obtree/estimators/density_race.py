@@ -19,16 +19,18 @@ class DensityRace:
         Of all trees.
     truncate : bool
     shrinkages : tuple of (float, float)
+    refined : tuple of float
     options : dict
         ``n_threads`` and ``verbose``.
     """
 
-    def __init__(self, data, sample, seeds, truncate, shrinkages, options):
+    def __init__(self, data, sample, seeds, truncate, shrinkages, refined, options):
         self._data = data
         self._sample = sample
         self.seeds = seeds
         self._truncate = truncate
         self._shrinkages = shrinkages
+        self._refined = refined
         some = tuple(shrinkages[k] for k in RACE_SHRINKAGES if k < len(shrinkages))
         self._race_shrinkages = some or shrinkages
         self._options = options
@@ -61,7 +63,7 @@ class DensityRace:
             winner = max(range(len(plans)), key=lambda k: (found[k][0], -k))
             best, trees = plans[winner], found[winner][1]
         trees = trees + self._grow(best, self.seeds[len(trees) :])
-        fitter = self._make_fitter(best, trees, self._shrinkages)
+        fitter = self._make_fitter(best, trees, self._shrinkages, self._refined)
         rule, _ = fitter.choose_rule()
         return best, fitter.finish(rule), rule
 
@@ -71,7 +73,7 @@ class DensityRace:
             return []
         return plan.grow(seeds, **self._sample.options, **self._options)
 
-    def _make_fitter(self, plan, trees, shrinkages):
+    def _make_fitter(self, plan, trees, shrinkages, refined=()):
         """What judges trees and fits their leaves."""
         return DensityFitter(
             trees,
@@ -81,5 +83,6 @@ class DensityRace:
             float(plan.rule.min_samples_leaf),
             self._truncate,
             shrinkages,
+            refined,
             **self._options,
         )

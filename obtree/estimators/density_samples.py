@@ -60,7 +60,7 @@ class SampleMixin(Mixin):
             at = leaf[waiting]
             x = tree.leaf_mean[at] + np.einsum("nij,nj->ni", factor[place[waiting]], z)
             X[waiting] = np.clip(x, -3e38, 3e38)
-            if not self.truncate:
+            if not self._is_truncated:
                 return X
             waiting = waiting[tree.apply(X[waiting]) != at]
             if not len(waiting):

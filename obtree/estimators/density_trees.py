@@ -15,16 +15,23 @@ inside its cell. The weights are chosen so that a cell gets the fraction of the 
 pi is that fraction divided by the mass. Masses are found by drawing from the Gaussians and
 sending the draws down the tree, so they serve cells of any shape.
 
+Where the density is smooth, borders of cells are too sharp. So there are also rules by which leaves
+overlap: their Gaussians are not cut off, and refined by a few steps of EM (`density_mixture.py`).
+These are tried from few leaves to many.
+
 Everything is computed for columns of mean 0 and deviation 1, so that units do not matter.
 """
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from obtree.builder.prune import cut_branches
-from obtree.core.names import show
+from obtree.estimators.density_mixture import Expansion, measure_mixture, refine_mixture
 from obtree.estimators.density_nodes import NodeGaussians, find_lower
+from obtree.estimators.density_state import StopRule
 from obtree.forest.calls import run_calls
 from obtree.forest.gaussians import choose_leaves, trace_densities
 from obtree.tree.tree import Tree, list_arrays
@@ -34,6 +41,11 @@ LEAF_WEIGHTS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
 #: Rows that leaves borrow for their covariance, in units of the number of columns, and what
 #: their correlations are multiplied by.
 SHRINKAGES = ((0.25, 1.0), (2.0, 1.0), (4.0, 0.5), (1.0, 0.0))
+#: The same where leaves overlap: rows borrowed from the mean of all leaves. And the most leaves
+#: that there may be of a tree, which bounds the time.
+REFINED_SHRINKAGES, MOST_REFINED = (0.25, 2.0), 128
+#: Of more columns the refinement takes too long: leaves do not overlap.
+WIDE = 64
 #: Rows by which rules are judged, and trees that give them a density, at most.
 MAX_JUDGED, MAX_JUDGES = 4000, 36
 #: Rows without missing values from which on the others are not asked.
@@ -50,34 +62,14 @@ MIN_HITS = 64
 INTEGRAL_ERROR = 0.002
 
 
-class StopRule(NamedTuple):
-    """Which nodes of grown trees become leaves, and how their Gaussians are shrunk."""
+class Nodes(NamedTuple):
+    """What of a tree's `NodeGaussians` is kept while rules are judged."""
 
-    leaf_weight: float
-    shrinkage: float
-    correlation: float
-    is_pruned: bool
-
-
-def read_rule(rule):
-    """Read the rule that a model file holds, trusting nothing.
-
-    Parameters
-    ----------
-    rule : object
-
-    Returns
-    -------
-    rule : StopRule
-    """
-    expected = "a stop rule of three numbers and a flag"
-    if not isinstance(rule, list) or [type(part) for part in rule] != [float, float, float, bool]:
-        raise ValueError(f"its stop_rule is {show(rule)}, expected {expected}")
-    if not all(0.0 < part < np.inf for part in rule[:2]) or not 0.0 <= rule[2] <= 1.0:
-        raise ValueError(
-            f"its stop_rule is {show(rule)}, expected positive numbers, the third up to 1"
-        )
-    return StopRule(*rule)
+    parent: np.ndarray
+    left: np.ndarray
+    right: np.ndarray
+    total: np.ndarray
+    leaf_of: np.ndarray
 
 
 class DensityFitter:
@@ -96,17 +88,31 @@ class DensityFitter:
         Whether a leaf counts inside its cell only.
     shrinkages : tuple of (float, float)
         What to choose from.
+    refined : tuple of float
+        The same where leaves overlap; without any they do not.
     n_threads, verbose : int
     """
 
     def __init__(
-        self, trees, seeds, data, sample, min_weight, truncate, shrinkages, n_threads=1, verbose=0
+        self,
+        trees,
+        seeds,
+        data,
+        sample,
+        min_weight,
+        truncate,
+        shrinkages,
+        refined=(),
+        n_threads=1,
+        verbose=0,
     ):
         self._trees = trees
         self._seeds = seeds
         self._data = data
         self._sample = sample
         self._truncate = truncate
+        self._refined = refined if data.Z.shape[1] <= WIDE else ()
+        self._min_weight = min_weight
         self._options = {"n_threads": n_threads, "verbose": verbose}
         # Values that were filled in lie where they are likeliest: such rows are no judges.
         self._may_judge = np.ones(len(data.X), dtype=bool)
@@ -140,10 +146,42 @@ class DensityFitter:
         self._judged = np.zeros(n_rows, dtype=bool)
         self._judged[::step] = True
         self._judged &= self._may_judge
-        n_trees = min(len(self._trees), MAX_JUDGES)
-        found = run_calls(self._judge, n_trees, desc="choosing leaves", **self._options)
-        top = np.full((len(self._rules), n_rows), -np.inf)
-        total = np.zeros((len(self._rules), n_rows))
+        self._nodes = {}
+        self._n_judges = min(len(self._trees), MAX_JUDGES)
+        self._drawn = float(self._data.weight.sum()) * self._sample.n_draws / n_rows
+        density = self._average(self._judge, len(self._rules))
+        judged = np.flatnonzero(np.isfinite(density[-1]))
+        if not len(judged):
+            return self._rules[-1], -np.inf
+        weight = self._data.weight[judged]
+        density = density[:, judged]
+        likelihood = density @ weight / weight.sum()
+        # The last is no split at all.
+        best, last = int(np.argmax(likelihood)), density[-1]
+        rule, density, likelihood = self._rules[best], density[best], likelihood[best]
+        least = 0.25 * self._drawn
+        if self._refined:
+            self._expansion = Expansion(self._data)
+        for shrinkage in self._refined:
+            found = self._refine(shrinkage, judged, least)
+            if found is None:
+                break
+            least = min(least, 2.0 * found[0].leaf_weight)
+            if found[2] > likelihood:
+                rule, density, likelihood = found
+        # Splits have to be worth it: among many rules one is better than no split by chance.
+        gain = density - last
+        error = np.sqrt(weight**2 @ (gain - gain @ weight / weight.sum()) ** 2) / weight.sum()
+        if gain @ weight / weight.sum() < SURE * error:
+            rule = self._rules[-1]
+        return rule, float(likelihood)
+
+    def _average(self, judge, n_rules):
+        """The log density of rows, by the trees that left them out; NaN where none did."""
+        found = run_calls(judge, self._n_judges, desc="choosing leaves", **self._options)
+        n_rows = len(self._data.X)
+        top = np.full((n_rules, n_rows), -np.inf)
+        total = np.zeros((n_rules, n_rows))
         n_known = np.zeros(n_rows)
         for rows, values in found:
             n_known[rows] += 1
@@ -154,24 +192,34 @@ class DensityFitter:
                 )
             total[:, rows] = kept + np.exp(values - higher)
             top[:, rows] = higher
-        judged = np.flatnonzero(n_known)
-        if not len(judged):
-            return self._rules[-1], -np.inf
-        density = top[:, judged] + np.log(total[:, judged]) - np.log(n_known[judged])
-        weight = self._data.weight[judged]
-        likelihood = density @ weight / weight.sum()
-        best = int(np.argmax(likelihood))
-        # Splits have to be worth it: among many rules one is better than no split by chance.
-        gain = density[best] - density[-1]
-        error = np.sqrt(weight**2 @ (gain - gain @ weight / weight.sum()) ** 2) / weight.sum()
-        if likelihood[best] - likelihood[-1] < SURE * error:
-            best = len(self._rules) - 1
-        return self._rules[best], float(likelihood[best])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return top + np.log(total) - np.log(n_known)
+
+    def _refine(self, shrinkage, judged, least):
+        """Find how large leaves that overlap should be, trying smaller ones while they are better.
+
+        Returns
+        -------
+        rule, density, likelihood : StopRule, ndarray of shape (n_judged,), float
+            None where there is nothing to try.
+        """
+        weight, best = self._data.weight[judged], None
+        while least >= max(self._min_weight, self._drawn / MOST_REFINED):
+            rule = StopRule(least, shrinkage, 1.0, False, True)
+            with threadpool_limits(1, user_api="blas"):
+                density = self._average(partial(self._judge_refined, rule), 1)[0, judged]
+            likelihood = float(density @ weight / weight.sum())
+            if best is not None and likelihood < best[2]:
+                break
+            best = rule, density, likelihood
+            least *= 0.5
+        return best
 
     def finish(self, rule):
         """Return the trees with the Gaussian leaves that follow from a rule."""
         self._rule = rule
-        return run_calls(self._finish, len(self._trees), desc="fitting leaves", **self._options)
+        with threadpool_limits(1, user_api="blas"):
+            return run_calls(self._finish, len(self._trees), desc="fitting leaves", **self._options)
 
     # ---- judging rules ------------------------------------------------------------------------
 
@@ -179,6 +227,8 @@ class DensityFitter:
         """Return rows that tree t left out, and their log density under each rule."""
         drawn = self._sample.count(self._seeds[t], len(self._data.X))
         gaussians = NodeGaussians(self._trees[t], self._data, drawn * self._data.weight)
+        if self._refined:
+            self._nodes[t] = Nodes(*(getattr(gaussians, name) for name in Nodes._fields))
         rows = np.flatnonzero((drawn == 0) & self._judged)
         values = np.empty((len(self._rules), len(rows)))
         for shrinkage in {rule[1:3]: None for rule in self._rules}:
@@ -229,6 +279,16 @@ class DensityFitter:
             values[owner[reached]] = value[reached]
         return values
 
+    def _judge_refined(self, rule, t):
+        """The same for a rule by which leaves overlap."""
+        weight = self._sample.count(self._seeds[t], len(self._data.X)) * self._data.weight
+        rows = np.flatnonzero((weight == 0) & self._judged)
+        nodes = self._nodes[t]
+        leaf, is_leaf = self._stop(nodes, None, rule, None)
+        owner = np.searchsorted(np.flatnonzero(is_leaf), leaf[nodes.leaf_of])
+        mixture = refine_mixture(self._expansion, weight, owner, int(is_leaf.sum()), rule.shrinkage)
+        return rows, measure_mixture(self._expansion, rows, mixture)[np.newaxis]
+
     def _add_up(self, gaussians, masses, traced, rows, used=True):
         """The log likelihood of rows in each node, by the first of the masses."""
         start, node, value = traced
@@ -255,23 +315,33 @@ class DensityFitter:
         """Return tree t cut back by the rule, with Gaussians fitted to all rows."""
         data, rule, tree = self._data, self._rule, self._trees[t]
         drawn = self._sample.count(self._seeds[t], len(data.X))
-        grown = NodeGaussians(tree, data, drawn * data.weight).fit(*rule[1:3])
-        masses = self._weigh(grown, t)
-        own = None
-        rows = np.flatnonzero((drawn == 0) & self._may_judge)
-        if rule.is_pruned and len(rows):
-            own = self._add_up(grown, masses, self._trace(grown, masses[1], rows), rows)
-        _, is_leaf = self._stop(grown, masses[0], rule, own)
+        grown = NodeGaussians(tree, data, drawn * data.weight)
+        own = masses = None
+        if not rule.is_refined:
+            masses = self._weigh(grown.fit(*rule[1:3]), t)
+            rows = np.flatnonzero((drawn == 0) & self._may_judge)
+            if rule.is_pruned and len(rows):
+                own = self._add_up(grown, masses, self._trace(grown, masses[1], rows), rows)
+        _, is_leaf = self._stop(grown, masses and masses[0], rule, own)
         if (is_leaf & (tree.children_left >= 0)).any():
             tree = cut_branches(tree, is_leaf & (tree.children_left >= 0))
-        leaves = NodeGaussians(tree, data, data.weight).fit(*rule[1:3])
         ends = np.flatnonzero(tree.children_left < 0)
-        fraction = leaves.total[ends] / leaves.total[0]
-        mass = np.ones(len(ends))
-        if self._truncate and len(ends) > 1:
-            mass = self._measure_masses(leaves, ends, fraction, t)
-        weight = fraction / np.maximum(mass, MIN_MASS)
-        arrays = _arrange(leaves, data, ends, weight / (weight @ mass), mass)
+        if rule.is_refined:
+            owner = np.searchsorted(ends, tree.apply(data.X))
+            mixture = refine_mixture(self._expansion, data.weight, owner, len(ends), rule.shrinkage)
+            weight, mass = mixture.weight, np.ones(len(ends))
+            factor = np.linalg.cholesky(mixture.covariance)[:, *np.tril_indices(data.Z.shape[1])]
+            gaussians = mixture.mean, factor
+        else:
+            leaves = NodeGaussians(tree, data, data.weight).fit(*rule[1:3])
+            fraction = leaves.total[ends] / leaves.total[0]
+            mass = np.ones(len(ends))
+            if self._truncate and len(ends) > 1:
+                mass = self._measure_masses(leaves, ends, fraction, t)
+            weight = fraction / np.maximum(mass, MIN_MASS)
+            weight /= weight @ mass
+            gaussians = leaves.mean[ends], leaves.factor[ends]
+        arrays = _arrange(tree.node_count, data, ends, *gaussians, weight, mass)
         return Tree.from_arrays(n_features=tree.n_features, **(list_arrays(tree) | arrays))
 
     def _measure_masses(self, leaves, ends, fraction, t):
@@ -298,17 +368,16 @@ class DensityFitter:
         return np.where(hits > 0, (hits + 1.0) / (counts + 1.0), 0.0)
 
 
-def _arrange(leaves, data, ends, weight, mass):
+def _arrange(n_nodes, data, ends, mean, factor, weight, mass):
     """The arrays of Gaussian leaves, for rows as trees see them."""
-    n_nodes, d = len(leaves.parent), data.Z.shape[1]
     arrays = {
-        "leaf_mean": np.zeros((n_nodes, d)),
-        "leaf_factor": np.zeros((n_nodes, d * (d + 1) // 2)),
+        "leaf_mean": np.zeros((n_nodes, mean.shape[1])),
+        "leaf_factor": np.zeros((n_nodes, factor.shape[1])),
         "leaf_log_weight": np.zeros(n_nodes),
         "leaf_mass": np.zeros(n_nodes),
     }
-    arrays["leaf_mean"][ends] = data.centre + data.scale * leaves.mean[ends]
-    arrays["leaf_factor"][ends] = find_lower(data.scale) * leaves.factor[ends]
+    arrays["leaf_mean"][ends] = data.centre + data.scale * mean
+    arrays["leaf_factor"][ends] = find_lower(data.scale) * factor
     arrays["leaf_log_weight"][ends] = np.log(weight)
     arrays["leaf_mass"][ends] = mass
     return arrays

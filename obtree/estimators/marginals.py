@@ -183,7 +183,7 @@ class MarginalMixin(Mixin):
             self.estimators_[t].tree_.shifted,
             paths,
             np.ascontiguousarray(z.T, dtype=np.float64),
-            self.truncate,
+            self._is_truncated,
             NEGLIGIBLE,
             None if wanted is None else np.cumsum(lacks)[wanted] - 1,
         )

@@ -3,7 +3,7 @@
 # A leaf keeps a mean mu, the lower triangle L by rows of Cholesky's factor of its covariance, and
 # a weight: in its cell the density of the tree is exp(log_weight) N(x; mu, L L^T). `mass` is what
 # the Gaussian has inside the cell, and the sum of weight times mass over the leaves is 1. Where
-# `truncate` of a forest is off, cells do not count and all masses are 1.
+# leaves of a forest overlap, cells do not count and all masses are 1.
 
 import numpy as np
 

@@ -22,9 +22,11 @@ from obtree.testing.growth import find_differences
 
 MOONS = make_moons(400, noise=0.15, random_state=0)[0]
 FAR = MOONS + np.array([1e6, -1e7])
-PLAIN = DensityForest(10, splitter="axis", random_state=0).fit(MOONS)
-OBLIQUE = DensityForest(10, splitter="random_oblique", random_state=0).fit(MOONS)
+PLAIN = DensityForest(10, splitter="axis", truncate=True, random_state=0).fit(MOONS)
+OBLIQUE = DensityForest(10, splitter="random_oblique", truncate=True, random_state=0).fit(MOONS)
 FOREST = {"axis": PLAIN, "random_oblique": OBLIQUE}
+# Its leaves overlap.
+SMOOTH = DensityForest(10, splitter="axis", random_state=0).fit(MOONS)
 
 
 def draw_gaussian(n, d, seed=0):
@@ -62,8 +64,10 @@ def test_the_integral_is_one(splitter):
     assert np.mean([m.tree_.leaf_mass.max() for m in FOREST[splitter].estimators_]) < 1
 
 
-def test_without_cells_it_is_a_mixture():
-    forest = DensityForest(5, truncate=False, random_state=0).fit(MOONS)
+@pytest.mark.parametrize("truncate", ["auto", False])
+def test_without_cells_it_is_a_mixture(truncate):
+    forest = DensityForest(5, truncate=truncate, random_state=0).fit(MOONS)
+    assert forest.stop_rule_.is_refined
     grid, cell = make_grid(-5, 6, 400)
     density = np.exp(forest.score_samples(grid))
     assert density.sum() * cell == pytest.approx(1.0, abs=1e-3)
@@ -78,6 +82,18 @@ def test_without_cells_it_is_a_mixture():
             )
     np.testing.assert_allclose(density[:20], expected, rtol=1e-9)
     assert forest.sample(30, random_state=0).shape == (30, 2)
+    line = np.column_stack([np.full(4001, 0.4), np.linspace(-6, 7, 4001)])
+    marginal = np.exp(forest.score_samples([[0.4, np.nan]])[0])
+    whole = np.exp(forest.score_samples(line)).sum() * 13 / 4000
+    assert marginal == pytest.approx(whole, rel=1e-3)
+
+
+def test_leaves_overlap_where_that_is_better():
+    fresh = make_moons(2000, noise=0.15, random_state=1)[0]
+    assert SMOOTH.score(fresh) > PLAIN.score(fresh) + 0.05
+    # Where columns have few different values, leaves had better end between them.
+    steps = np.round(np.random.default_rng(0).exponential(size=(600, 4)))
+    assert not DensityForest(10, splitter="axis", random_state=0).fit(steps).stop_rule_.is_refined
 
 
 @pytest.mark.parametrize("splitter", FOREST)
@@ -205,13 +221,16 @@ def test_the_scale_of_weights_does_not_matter():
 
 @pytest.mark.parametrize("n_jobs", [2, 3])
 def test_threads_change_nothing(n_jobs):
-    other = DensityForest(10, splitter="axis", random_state=0, n_jobs=n_jobs).fit(MOONS)
+    params = PLAIN.get_params() | {"n_jobs": n_jobs}
+    other = DensityForest(**params).fit(MOONS)
     for one, two in zip(PLAIN.estimators_, other.estimators_, strict=True):
         assert not find_differences(one.tree_, two.tree_)
     rows = MOONS.copy()
     rows[::200, 0] = np.nan
     np.testing.assert_array_equal(PLAIN.score_samples(rows), other.score_samples(rows))
     assert other.stop_rule_ == PLAIN.stop_rule_
+    other = DensityForest(10, splitter="axis", random_state=0, n_jobs=n_jobs).fit(MOONS)
+    np.testing.assert_array_equal(SMOOTH.score_samples(rows), other.score_samples(rows))
 
 
 def test_rows_with_missing_values():
@@ -240,7 +259,7 @@ def test_rows_with_missing_values():
     ],
     ids=["one row", "equal rows", "two rows", "wide", "duplicated", "constant", "units"],
 )
-@pytest.mark.parametrize("truncate", [True, False])
+@pytest.mark.parametrize("truncate", [True, False, "auto"])
 def test_poor_data(X, truncate):
     forest = DensityForest(3, truncate=truncate, random_state=0).fit(X)
     assert np.isfinite(forest.score_samples(X)).all()
@@ -249,7 +268,7 @@ def test_poor_data(X, truncate):
 
 
 def test_far_from_zero():
-    forest = DensityForest(10, splitter="axis", random_state=0).fit(FAR)
+    forest = DensityForest(10, splitter="axis", truncate=True, random_state=0).fit(FAR)
     np.testing.assert_allclose(forest.score_samples(FAR), PLAIN.score_samples(MOONS), atol=0.05)
     assert np.abs(forest.sample(50, random_state=0) - FAR[0]).max() < 10
     _, mean = forest.conditional([[1e6, np.nan]], [1])
@@ -329,7 +348,7 @@ def test_names_of_columns():
 
 @pytest.mark.parametrize("copy", ["file", "pickle"])
 def test_a_saved_forest_is_the_same(copy, tmp_path):
-    for forest in (PLAIN, OBLIQUE, DensityForest(2, random_state=0).fit(MOONS + 1e6)):
+    for forest in (PLAIN, OBLIQUE, SMOOTH, DensityForest(2, random_state=0).fit(MOONS + 1e6)):
         if copy == "file":
             save_model(forest, tmp_path / "model")
             same = load_model(tmp_path / "model")
@@ -370,6 +389,14 @@ def damage_weight(array):
     array[...] += 0.5
 
 
+def halve(array):
+    array[...] *= 0.5
+
+
+def double(array):
+    array[...] += np.log(2.0)
+
+
 @pytest.mark.parametrize(
     ("name", "change", "text"),
     [
@@ -389,14 +416,26 @@ def test_numbers_that_no_leaf_has(name, change, text, tmp_path):
 
 
 def test_a_density_that_is_none(tmp_path):
-    other = tamper(PLAIN, leaf_log_weight=damage_weight)
-    save_model(other, tmp_path / "model")
-    with pytest.raises(ValueError, match=r"integrates to 1\.6"):
-        load_model(tmp_path / "model")
+    for forest, change, text in (
+        (PLAIN, {"leaf_log_weight": damage_weight}, r"integrates to 1\.6"),
+        (SMOOTH, {"leaf_mass": halve, "leaf_log_weight": double}, "integrates to 2"),
+    ):
+        save_model(tamper(forest, **change), tmp_path / "model")
+        with pytest.raises(ValueError, match=text):
+            load_model(tmp_path / "model")
 
 
 @pytest.mark.parametrize(
-    "rule", [[1.0, 2.0], [1, 2.0, 1.0, True], [-1.0, 2.0, 1.0, True], [1.0, 2.0, 3.0, True], "no"]
+    "rule",
+    [
+        [1.0, 2.0],
+        [1, 2.0, 1.0, True],
+        [-1.0, 2.0, 1.0, True],
+        [1.0, 2.0, 3.0, True],
+        [1.0, 2.0, 1.0, True, 0.0],
+        [1.0, 2.0, 1.0, True, False, False],
+        "no",
+    ],
 )
 def test_rules_that_are_none(rule, tmp_path):
     other = pickle.loads(pickle.dumps(PLAIN))
@@ -404,3 +443,13 @@ def test_rules_that_are_none(rule, tmp_path):
     save_model(other, tmp_path / "model")
     with pytest.raises(ValueError, match="stop_rule"):
         load_model(tmp_path / "model")
+
+
+def test_rules_of_earlier_files(tmp_path):
+    other = pickle.loads(pickle.dumps(PLAIN))
+    other._describe_extras = lambda: (
+        {"stop_rule": list(PLAIN.stop_rule_)[:4], "splitter": "axis"},
+        {},
+    )
+    save_model(other, tmp_path / "model")
+    assert load_model(tmp_path / "model").stop_rule_ == PLAIN.stop_rule_
