@@ -9,6 +9,7 @@ from sklearn.pipeline import Pipeline
 from obtree.core.params import FLAG, Integer, check_param
 from obtree.estimators.archive import is_stream, name_file, read_archive, write_archive
 from obtree.estimators.io import ESTIMATORS, describe_estimator, restore_estimator
+from obtree.estimators.packed_states import TREE_BYTES
 from obtree.estimators.saved_pipeline import describe_pipeline, is_pipeline, restore_pipeline
 
 MAX_BYTES = 2**32
@@ -127,9 +128,13 @@ def _restore(header, arrays, max_bytes, allow_plugins):
     if not is_pipeline(header):
         return restore_estimator(header, arrays, max_bytes, allow_plugins)
 
-    def read_step(data):
+    def read_step(data, max_bytes):
+        if max_bytes < 1:
+            raise ValueError("there are no bytes left of max_bytes")
         found, parts = read_archive(io.BytesIO(data), max_bytes)
-        return restore_estimator(found, parts, max_bytes, allow_plugins)
+        n_bytes = sum(array.nbytes for array in parts.values())
+        model = restore_estimator(found, parts, max_bytes, allow_plugins)
+        return model, max(n_bytes, TREE_BYTES * len(model._list_trees()))
 
     return restore_pipeline(header, arrays, max_bytes, read_step)
 

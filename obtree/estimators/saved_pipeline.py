@@ -129,9 +129,10 @@ def restore_pipeline(header, arrays, max_bytes, from_model):
     header : dict
     arrays : dict of str to ndarray
     max_bytes : int
-        Most bytes that a step may take.
+        Most bytes that all steps together may take.
     from_model : callable
-        Undoes `to_model`.
+        Undoes `to_model`: takes the bytes of a file and the most that it may take, and returns
+        the estimator and what it takes.
 
     Returns
     -------
@@ -150,11 +151,12 @@ def restore_pipeline(header, arrays, max_bytes, from_model):
             data = arrays.pop(f"step_{k}")
             if data.dtype != "u1" or data.ndim != 1:
                 raise ValueError(f"step {show(name)} is not made of bytes")
-            read = from_model if kind == OWN else lambda found: _load(found, max_bytes)
+            read = from_model if kind == OWN else _load
             try:
-                step = read(data.tobytes())
+                step, n_bytes = read(data.tobytes(), max_bytes)
             except ValueError as error:
                 raise ValueError(f"its step {show(name)}: {error}") from error
+            max_bytes -= n_bytes
         elif kind != NOTHING:
             raise ValueError(f"step {show(name)} is of the unknown kind {show(kind)}")
         steps.append((name, step))
@@ -184,16 +186,16 @@ def _dump(name, step):
 
 
 def _load(data, max_bytes):
-    """Read a step of scikit-learn's, once it is known to be one."""
+    """Read a step of scikit-learn's, once it is known to be one; return it and what it takes."""
     skops_io = _import_skops()
-    _check_contents(data, max_bytes)
+    n_bytes = _check_contents(data, max_bytes)
     try:
         step = skops_io.loads(data, trusted=HARMLESS)
     except Exception as error:  # whatever it is, the file was the cause
         raise ValueError(f"skops cannot read it: {error}") from error
     if not isinstance(step, BaseEstimator):
         raise ValueError(f"it is a {type(step).__name__}, expected an estimator")
-    return step
+    return step, n_bytes
 
 
 def _import_skops():
@@ -209,8 +211,9 @@ def _import_skops():
 
 
 def _check_contents(data, max_bytes):
-    """Refuse what skops wrote if it is more than transformers and plain values."""
+    """Refuse what skops wrote if it is more than transformers and plain values; return its size."""
     members = read_members(io.BytesIO(data), max_bytes)
+    n_bytes = sum(map(len, members.values()))
     schema = members.pop(SCHEMA, b"")
     for name, member in members.items():
         from_bytes(name, member, any_order=True)
@@ -227,6 +230,7 @@ def _check_contents(data, max_bytes):
             waiting += part.values()
             if "__loader__" in part or "__class__" in part or "__module__" in part:
                 _check_type(part)
+    return n_bytes
 
 
 def _check_type(part):

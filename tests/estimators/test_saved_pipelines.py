@@ -296,3 +296,31 @@ def test_damaged_pipelines(path, iris, change, message):
     rewrite(path, change)
     with pytest.raises(ValueError, match=message):
         load_model(path)
+
+
+def test_steps_share_the_bytes_there_are(path):
+    """Members that unpack to a lot, in steps that are small."""
+    pytest.importorskip("skops")
+    X = np.zeros((20, 3000))
+    X[:, 0] = np.arange(20)
+    scalers = [StandardScaler() for _ in range(4)]
+    model = make_pipeline(*scalers, ObliqueTreeClassifier(random_state=0)).fit(X, X[:, 0] > 9)
+    save_model(model, path)
+    one = make_pipeline(scalers[0], model[-1])
+    save_model(one, path.with_name("one"))
+    # A scaler has three arrays of 3000 numbers.
+    limit = 3 * 72_000 + 50_000
+    load_model(path.with_name("one"), max_bytes=limit)
+    with pytest.raises(ValueError, match=r"its step 'standardscaler-4': .*more than max_bytes"):
+        load_model(path, max_bytes=limit)
+    assert load_model(path, max_bytes=2 * limit).steps[0][0] == "standardscaler-1"
+
+
+def test_trees_of_steps_count(path):
+    X = np.arange(40.0)[:, None]
+    maps = [ForestEmbedding(2, n_estimators=20, random_state=0) for _ in range(3)]
+    model = make_pipeline(*maps, ObliqueTreeClassifier(random_state=0)).fit(X, X[:, 0] > 20)
+    save_model(model, path)
+    with pytest.raises(ValueError, match=r"more than max_bytes|bytes left of max_bytes"):
+        load_model(path, max_bytes=150_000)
+    load_model(path, max_bytes=500_000)
