@@ -298,22 +298,31 @@ def test_damaged_pipelines(path, iris, change, message):
         load_model(path)
 
 
+def compress_steps(header, members):
+    """What skops stores as it is may come compressed, from whoever wants to fill the memory."""
+    for name in [name for name in members if name.startswith("step_")]:
+        stream = io.BytesIO()
+        with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
+            step = np.load(io.BytesIO(members[name])).tobytes()
+            with zipfile.ZipFile(io.BytesIO(step)) as parts:
+                for part in parts.namelist():
+                    archive.writestr(part, parts.read(part))
+        members[name] = to_member(stream.getvalue())
+
+
 def test_steps_share_the_bytes_there_are(path):
-    """Members that unpack to a lot, in steps that are small."""
     pytest.importorskip("skops")
     X = np.zeros((20, 3000))
     X[:, 0] = np.arange(20)
     scalers = [StandardScaler() for _ in range(4)]
     model = make_pipeline(*scalers, ObliqueTreeClassifier(random_state=0)).fit(X, X[:, 0] > 9)
     save_model(model, path)
-    one = make_pipeline(scalers[0], model[-1])
-    save_model(one, path.with_name("one"))
+    rewrite(path, compress_steps)
     # A scaler has three arrays of 3000 numbers.
     limit = 3 * 72_000 + 50_000
-    load_model(path.with_name("one"), max_bytes=limit)
     with pytest.raises(ValueError, match=r"its step 'standardscaler-4': .*more than max_bytes"):
         load_model(path, max_bytes=limit)
-    assert load_model(path, max_bytes=2 * limit).steps[0][0] == "standardscaler-1"
+    np.testing.assert_array_equal(load_model(path, max_bytes=2 * limit).predict(X), X[:, 0] > 9)
 
 
 def test_trees_of_steps_count(path):
