@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from obtree.core.params import check_param, refuse_param
 from obtree.estimators.base import BaseModel
 from obtree.estimators.groups import list_groups, walks_trees
-from obtree.explain.trees import TreeGames, list_used
+from obtree.explain.trees import TreeGames, knows_nodes, list_used
 from obtree.tree.predict import PROBABILITY_FLOOR, Predictor
 
 EXPLAINABLE = (
@@ -160,10 +160,10 @@ def _make_part(group, predictor, output):
     n_trees = len(group.trees)
     if output == "log_score":
         return TreeGames(group.trees, [1.0] * n_trees, "product")
-    if group.combine != "product":
+    if group.combine != "product" and all(map(knows_nodes, group.trees)):
         return TreeGames(group.trees, [factor / n_trees] * n_trees, group.combine)
     used = np.unique(np.concatenate([list_used(tree) for tree in group.trees]))
-    return Whole(_bind(predictor, combine="product"), used, factor)
+    return Whole(_bind(predictor, combine=group.combine), used, factor)
 
 
 def _bind(predictor, **options):

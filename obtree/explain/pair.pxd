@@ -8,7 +8,7 @@ from libc.math cimport INFINITY, fabs, isfinite
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from obtree.core.types cimport X_t, feature_t, idx_t, w_t
-from obtree.data.hyperplane cimport Hyperplane, goes_left, project_plane, read_term
+from obtree.data.hyperplane cimport Hyperplane, goes_left, init_plane, project_plane, read_term
 
 cdef enum Side:
     RIGHT = 0
@@ -40,15 +40,14 @@ cdef struct Pair:
 cdef inline void open_plane(const Nodes* nodes, idx_t node, Hyperplane* plane) noexcept nogil:
     """The test of a node, pointing into the arrays of the tree."""
     cdef int64_t first = nodes.term_ptr[node]
+    init_plane(plane, <feature_t*>nodes.feature + first, <w_t*>nodes.weight + first)
     plane.n_terms = nodes.term_ptr[node + 1] - first
-    plane.feature = <feature_t*>nodes.feature + first
-    plane.weight = <w_t*>nodes.weight + first
-    plane.partner = NULL if nodes.partner == NULL else <feature_t*>nodes.partner + first
+    if nodes.partner != NULL:
+        plane.partner = <feature_t*>nodes.partner + first
     plane.threshold = nodes.threshold[node]
-    plane.lower = -INFINITY if nodes.lower == NULL else nodes.lower[node]
+    if nodes.lower != NULL:
+        plane.lower = nodes.lower[node]
     plane.missing_left = nodes.missing_left[node] != 0
-    plane.missing_seen = True
-    plane.term_share = NULL
 
 
 cdef inline bint test_row(const Hyperplane* plane, const X_t* row) noexcept nogil:

@@ -21,6 +21,7 @@ from obtree.explain.weights cimport TABLE, compute_weight
 from obtree.tree.leaf_models cimport LeafModel
 
 from obtree.tree.predict import PROBABILITY_FLOOR
+from obtree.tree.tree import FIELDS, list_arrays
 
 include "exact.pxi"
 include "orders.pxi"
@@ -348,6 +349,13 @@ def count_values(tree, combine):
     elif combine == "product":
         values = np.log(np.maximum(values, PROBABILITY_FLOOR))
     return np.ascontiguousarray(values.reshape(tree.node_count, -1))
+
+
+def knows_nodes(tree):
+    """Whether all that the nodes of a tree test is known here."""
+    known = {*FIELDS, "term_partner", "lower_threshold", "term_share", "feature_offset"}
+    known |= tree.leaf_kind.fields.keys()
+    return all(name in known or array is None for name, array in list_arrays(tree).items())
 
 
 def find_leaf_terms(tree):
