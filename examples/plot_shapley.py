@@ -4,8 +4,8 @@ Why this prediction? Shapley values of oblique trees
 
 A forest is good at predicting and bad at saying why. Shapley values divide what it predicts for a
 row among the features, so that nothing is left over, and :func:`obtree.explain.shap_values` finds
-them for every tree and forest here. A node of an oblique tree looks at several features together; each
-gets what is its own.
+them for every tree and forest here. A node of an oblique tree looks at several features together;
+each gets what is its own.
 
 Below are the predictions for patients with diabetes: how much the disease has progressed in a year.
 Each dot is a patient, to the right if the feature raises the prediction, to the left if it lowers

@@ -18,7 +18,7 @@ from libc.string cimport memset
 from obtree.core.types cimport feature_t, idx_t
 from obtree.data.hyperplane cimport Hyperplane
 from obtree.explain.games cimport Game, find_open_feature, read_leaf
-from obtree.explain.pair cimport LEFT, OPEN, Pair, decide_node, open_plane
+from obtree.explain.pair cimport LEFT, OPEN, Pair, decide_axis, decide_node, open_plane
 from obtree.explain.weights cimport find_weight
 
 
@@ -106,8 +106,14 @@ cdef bint walk_exactly(const Game* game, Pair* pair, const Walk* walk, double fa
     cdef int side
     memset(walk.sums, 0, 2 * game.n_values * sizeof(double))
     while True:
-        side = OPEN
-        if game.nodes.left[node] != -1:
+        if game.axis != NULL and game.axis[node].left != -1:
+            chosen = game.axis[node].feature
+            budget -= budget > 0
+            side = decide_axis(&game.axis[node], pair)
+            if side != OPEN:
+                node = game.axis[node].left if side == LEFT else game.axis[node].right
+                continue
+        elif game.nodes.left[node] != -1:
             open_plane(&game.nodes, node, &plane)
             if budget > 0:
                 budget -= min(budget, plane.n_terms)

@@ -5,7 +5,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memcpy
 
 from obtree.core.types cimport X_t, idx_t
-from obtree.explain.pair cimport Nodes, Pair
+from obtree.explain.pair cimport AxisNode, Nodes, Pair
 from obtree.tree.leaf_models cimport LeafModel
 from obtree.tree.reduce cimport find_largest
 
@@ -18,6 +18,7 @@ cdef enum Counting:
 
 cdef struct Game:
     Nodes nodes
+    const AxisNode* axis          # (n_nodes) the same where every node tests one feature, or NULL
     const double* value           # (n_nodes, n_values) of leaves without models, as they count
     Counting counting
     double factor                 # of the tree in the prediction

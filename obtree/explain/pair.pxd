@@ -9,6 +9,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from obtree.core.types cimport X_t, feature_t, idx_t, w_t
 from obtree.data.hyperplane cimport Hyperplane, goes_left, init_plane, project_plane, read_term
+from obtree.data.missing cimport goes_to_left
 
 cdef enum Side:
     RIGHT = 0
@@ -27,6 +28,16 @@ cdef struct Nodes:
     const feature_t* feature
     const feature_t* partner      # NULL: all terms are linear
     const w_t* weight
+
+
+# A node that tests one feature, all of it in one place.
+cdef struct AxisNode:
+    double threshold
+    double weight
+    int32_t left                  # -1 at a leaf
+    int32_t right
+    feature_t feature
+    bint missing_left
 
 
 cdef struct Pair:
@@ -107,6 +118,19 @@ cdef inline bint span_term(const Hyperplane* plane, const Pair* pair, idx_t k, d
     low[0] = min(u, v)
     high[0] = max(u, v)
     return u == u and v == v
+
+
+cdef inline int decide_axis(const AxisNode* node, const Pair* pair) noexcept nogil:
+    """Which way rows go at a node that compares one feature with a threshold."""
+    cdef bint is_left = goes_to_left(node.weight * <double>pair.z[node.feature], node.threshold,
+                                     node.missing_left)
+    if not pair.is_open[node.feature]:
+        return is_left
+    # Where it is open, z has the value of the background.
+    if is_left != goes_to_left(node.weight * <double>pair.x[node.feature], node.threshold,
+                               node.missing_left):
+        return OPEN
+    return is_left
 
 
 cdef inline int decide_single(const Hyperplane* plane, const Pair* pair,

@@ -16,7 +16,7 @@ from obtree.core.random cimport RandState, seed_state, shuffle
 from obtree.core.team cimport choose_threads, run_items, should_stop
 from obtree.core.types cimport X_t, feature_t, idx_t
 from obtree.explain.games cimport LOGS, VALUES, VOTES, Game
-from obtree.explain.pair cimport Pair
+from obtree.explain.pair cimport AxisNode, Pair
 from obtree.explain.weights cimport TABLE, compute_weight
 from obtree.tree.leaf_models cimport LeafModel
 
@@ -216,6 +216,8 @@ cdef class TreeGames:
         n_terms = np.diff(tree.term_ptr)
         game.is_axis = partner is None and n_terms.max() <= 1
         game.is_axis = game.is_axis and (game.model == NULL or game.line != NULL)
+        if partner is None and lower is None and n_terms.max() <= 1:
+            self._gather_nodes(game, tree.node_count)
         features = list_used(tree)
         used = features
         game.n_used = len(features)
@@ -223,6 +225,24 @@ cdef class TreeGames:
         self._kept += [tree, values, features]
         if partner is None and feature.shape[0] > 0:
             self._sort_terms(game, tree, n_terms)
+        return 0
+
+    cdef int _gather_nodes(self, Game* game, idx_t n_nodes) except -1:
+        """Put what a node with one feature tests in one place."""
+        cdef AxisNode* axis = <AxisNode*>self._workspace.take_part(n_nodes, sizeof(AxisNode))
+        cdef idx_t node
+        cdef int64_t term
+        for node in range(n_nodes):
+            axis[node].left = game.nodes.left[node]
+            axis[node].right = game.nodes.right[node]
+            if axis[node].left == -1:
+                continue
+            term = game.nodes.term_ptr[node]
+            axis[node].feature = game.nodes.feature[term]
+            axis[node].weight = game.nodes.weight[term]
+            axis[node].threshold = game.nodes.threshold[node]
+            axis[node].missing_left = game.nodes.missing_left[node] != 0
+        game.axis = axis
         return 0
 
     cdef int _sort_terms(self, Game* game, tree, n_terms) except -1:
