@@ -60,6 +60,7 @@ sphinx_gallery_conf = {
     "doc_module": ("obtree",),
     "backreferences_dir": "auto_examples/backreferences",
     "abort_on_example_error": True,
+    "capture_repr": (),
     "download_all_examples": False,
     "remove_config_comments": True,
     "show_memory": False,
@@ -86,7 +87,7 @@ html_theme_options = {
 }
 html_show_sourcelink = False
 html_static_path = ["_static"]
-html_css_files = ["wide.css"]
+html_css_files = ["pages.css"]
 
 
 def mend_docstring(app, what, name, obj, options, lines):

@@ -79,3 +79,4 @@ plt.show()
 share = y_train.mean()
 print(f"{100 * share:.1f} % of the training rows are cases")
 print("threshold found:", np.round(tuned.best_threshold_, 2))
+# sphinx_gallery_thumbnail_number = 2
