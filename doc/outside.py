@@ -20,6 +20,7 @@ EXAMPLES = (
     "plot_shapley",
     "plot_few_labels",
     "plot_embedding",
+    "plot_onnx",
     "plot_microcontroller",
     "plot_own_splitter",
 )

@@ -30,10 +30,10 @@ shap.plots.beeswarm(explanation, show=False)
 plt.tight_layout()
 
 # %%
-# The nodes of this forest ask about sums of features. Tools that read trees node by node would
-# give all the merit of such a question to one of its features; ``obtree.explain.explain``
-# divides it among all of them. The result is what the plots of the library `shap
-# <https://shap.readthedocs.io>`_ take.
+# The nodes of this forest ask about sums of features. Some tools that read trees node by node give
+# all the merit of such a question to one of its features; ``obtree.explain.explain`` divides it
+# among all of them. The result is what the plots of the library
+# `shap <https://shap.readthedocs.io>`_ take.
 #
 # One patient
 # -----------
