@@ -12,13 +12,16 @@ is 0 for the exit that all comparisons lead to and negative for others (n_left: 
 to an exit turns left). An exit is a leaf, or another block. The first block of a tree sees all
 rows; of others, only those that rows are in are computed.
 
-The products are of float32, twice as fast as float64, and wrong by at most
+The products are of float32, twice as fast as float64. With u = 2^-24 a sum of n terms less a
+threshold is wrong by at most (n + 8) u (|x| |w| + |threshold|) for a row x and weights w, which
+matters only if the threshold is not more than 2 |x| |w|: three times (n + 8) u |x| |w| is a reach
+from which on the side is certain. Planes are divided by twice their reach, and rows by their
+length (the threshold is one term more), so that one product and a clip give what stands for D,
 
-    (n_terms + 8) 2^-24 |x| |w|
+    clip(0.5 - (x @ w - threshold) / (2 reach), 0, 1)
 
-for a row x and weights w. Where a sum is that close to its threshold it is taken for either side,
-and the row belongs to the few that walk down the tree in float64 (`obtree.onnx.levels`) unless
-both lead to the same exit.
+which is 1 or 0 where the side is certain. If it is not, and the plane is on the row's path, no exit
+gets 0; the row then belongs to the few that walk down the tree in float64 (`obtree.onnx.levels`).
 """
 
 import numpy as np
@@ -28,11 +31,13 @@ from obtree.onnx.features import pad
 from obtree.onnx.graph import BOOL, DOUBLE, FLOAT, INT64
 from obtree.onnx.levels import Levels
 
-#: How many times as far from a threshold as rounding can reach, at least, a row has to be.
-SAFETY = 1.02
+#: How many times the reach of errors counts, and how much an exit has to be short of 0: what is
+#: wrong by 1 / SAFETY of the reach is short of it by at least 0.5 - 0.5 / SAFETY.
+SAFETY = 1.05
+SHORT = 0.01
 
-#: The length of rows from which on sums might overflow.
-MAX_NORM = 1e30
+#: Lengths of rows between which float32 holds all that is computed with them.
+MIN_NORM, MAX_NORM = 1e-30, 1e30
 
 #: Where a row is of which float32 cannot tell; less than any -1 less a place.
 DOUBTFUL = np.iinfo(np.int64).min
@@ -63,7 +68,7 @@ class Blocks:
         if len(self._features) < features.n_features:
             used = graph.const(self._features, np.int64)
             clean, missing = (graph.op("Gather", each, used, axis=1) for each in (clean, missing))
-        rows = clean, self._add_norms(graph, clean), missing, features.any_missing(graph)
+        rows = self._divide(graph, clean), missing, features.any_missing(graph)
         body = graph.body()
         tree, going = body.name("tree"), body.name("going")
         first = body.op("Gather", graph.const(np.array(self._cuts.first)[:, None]), tree, axis=0)
@@ -79,23 +84,28 @@ class Blocks:
         return graph.op("Transpose", slot, perm=[1, 0])
 
     @staticmethod
-    def _add_norms(graph, clean):
-        """Add the lengths of rows, float32 (n_rows, 1), infinite where sums might overflow."""
-        axis = graph.const([1], np.int64)
-        norm = graph.op("ReduceSumSquare", graph.cast(clean, DOUBLE), axis, keepdims=1)
-        norm = graph.op("Sqrt", norm)
-        small = graph.op("LessOrEqual", norm, graph.const(MAX_NORM, np.float64))
-        infinite = graph.const(np.inf, np.float32)
-        return graph.op("Where", small, graph.cast(norm, FLOAT), infinite)
+    def _divide(graph, clean):
+        """Add rows of length 1 and their part of a threshold, float32 (n_rows, n_columns + 1).
+
+        Rows that are too long become 0, which is certain of nothing.
+        """
+        axis, one = graph.const([1], np.int64), graph.const(1.0, np.float64)
+        clean = graph.cast(clean, DOUBLE)
+        norm = graph.op("Sqrt", graph.op("ReduceSumSquare", clean, axis, keepdims=1))
+        fits = graph.op("LessOrEqual", norm, graph.const(MAX_NORM, np.float64))
+        share = graph.op("Div", one, graph.op("Max", norm, graph.const(MIN_NORM, np.float64)))
+        share = graph.op("Where", fits, share, graph.const(0.0, np.float64))
+        columns = graph.op("Mul", clean, share), share
+        return graph.cast(graph.op("Concat", *columns, axis=1), FLOAT)
 
     def _follow(self, graph, names, rows, at):
         """Add the blocks that rows come to, the lowest number first, until all are at leaves."""
         body = graph.body()
         step, going, here, block = (body.name(key) for key in ("step", "going", "here", "block"))
         own = body.op("Squeeze", body.op("NonZero", body.op("Equal", here, block)), body.const([0]))
-        clean, norm, missing, any_missing = rows
-        taken = [body.op("Gather", each, own, axis=0) for each in (clean, norm)]
-        there = self._pass(body, names, block, (*taken, missing, any_missing), own)
+        divided, missing, any_missing = rows
+        taken = body.op("Gather", divided, own, axis=0)
+        there = self._pass(body, names, block, (taken, missing, any_missing), own)
         there = body.op("ScatterElements", here, own, there, axis=0)
         more, lowest = self._find_next(body, there)
         attribute = body.finish(
@@ -120,7 +130,7 @@ class Blocks:
         The number of a block, -1 less a place of a leaf, or DOUBTFUL. `own` is the numbers of these
         rows in what tells what is missing; None if it is all.
         """
-        clean, norm, missing, any_missing = rows
+        divided, missing, any_missing = rows
         after = body.op("Add", block, body.const(1))
 
         def find(ptr):
@@ -128,36 +138,31 @@ class Blocks:
             return tuple(body.op("Gather", names[ptr], at, axis=0) for at in (block, after))
 
         planes, exits = find("planes"), find("exits")
-        weight, threshold, reach = (
-            body.op("Slice", names[key], *planes) for key in ("matrix", "threshold", "reach")
-        )
-        above = body.op("Sub", body.op("Gemm", clean, weight, transB=1), threshold)
-        reach = body.op("Mul", norm, reach)
-        surely = body.op("Less", above, body.op("Neg", reach))
-        maybe = body.op("Not", body.op("Greater", above, reach))
-        left = body.op("Concat", surely, maybe, axis=0)
+        zero, one = body.const(0.0, np.float32), body.const(1.0, np.float32)
+        matrix = body.op("Slice", names["matrix"], *planes)
+        left = body.op("Gemm", divided, matrix, body.const([0.5], np.float32), transB=1)
+        left = body.op("Clip", left, zero, one)
 
         def add_missing(inner):
             lacks = missing if own is None else inner.op("Gather", missing, own, axis=0)
-            reads = inner.op("Not", inner.op("Equal", weight, inner.const(0.0, np.float32)))
+            # All columns but that of the threshold.
+            weight = inner.op("Slice", matrix, *(inner.const([k]) for k in (0, -1, 1)))
+            reads = inner.op("Not", inner.op("Equal", weight, zero))
             found = inner.op("Gemm", inner.cast(lacks, FLOAT), inner.cast(reads, FLOAT), transB=1)
             found = inner.op("Greater", found, inner.const(0.5, np.float32))
-            found = inner.op("Concat", found, found, axis=0)
-            known = inner.op("And", left, inner.op("Not", found))
-            to_left = inner.op("Slice", names["missing"], *planes)
-            return inner.op("Or", known, inner.op("And", found, to_left))
+            return inner.op("Where", found, inner.op("Slice", names["missing"], *planes), left)
 
         left = body.branch(any_missing, add_missing, lambda inner: left)
         n_planes = body.op("Gather", names["n_planes"], block, axis=0)
         shape = body.op("Concat", n_planes, body.const([-1]), axis=0)
         paths = body.op("Reshape", body.op("Slice", names["paths"], *find("paths_ptr")), shape)
-        turns = body.op("MatMul", body.cast(left, FLOAT), body.cast(paths, FLOAT))
-        score = body.op("Sub", turns, body.op("Slice", names["n_left"], *exits))
+        n_left = body.op("Slice", names["n_left"], *exits)
+        score = body.op("Gemm", left, body.cast(paths, FLOAT), n_left, beta=-1.0)
         taken = body.op("ArgMax", score, axis=1, keepdims=0)
-        taken = body.op("Reshape", taken, body.const([2, -1]))
-        first, second = (body.op("Gather", taken, body.const(k), axis=0) for k in (0, 1))
-        target = body.op("Gather", body.op("Slice", names["target"], *exits), first, axis=0)
-        return body.op("Where", body.op("Equal", first, second), target, body.const(DOUBTFUL))
+        target = body.op("Gather", body.op("Slice", names["target"], *exits), taken, axis=0)
+        best = body.op("ReduceMax", score, body.const([1]), keepdims=0)
+        is_certain = body.op("Greater", best, body.const(-SHORT, np.float32))
+        return body.op("Where", is_certain, target, body.const(DOUBTFUL))
 
     def _decide(self, graph, exact, features, slots, found):
         """Add the walk in float64 of rows that float32 cannot tell the way, some at a time."""
@@ -195,7 +200,7 @@ class Blocks:
 
     def _make_tables(self, graph, n_features, exact, slots):
         """Return names of the tables of blocks, one block after the other."""
-        n_planes, scale = np.array(self._cuts.n_planes), self._find_scales()
+        n_planes = np.array(self._cuts.n_planes)
         names = {
             "planes": _end_to_end(graph, n_planes),
             "exits": _end_to_end(graph, n_planes + 1),
@@ -204,12 +209,9 @@ class Blocks:
             "paths": graph.const(np.concatenate(self._cuts.paths)),
             "n_left": graph.const(self._cuts.list_turns()),
             "target": graph.const(self._cuts.list_targets(slots)),
-            "missing": graph.const(self._join("missing_go_left") != 0),
-            "reach": graph.const(self._find_reach(scale), np.float32),
+            "missing": graph.const(self._join("missing_go_left") != 0, np.float32),
         }
-        with np.errstate(over="ignore"):
-            names["threshold"] = graph.const(self._join("threshold") * scale, np.float32)
-        names["matrix"] = self._add_matrix(graph, n_features, exact, scale)
+        names["matrix"] = self._add_matrix(graph, n_features, exact)
         return names
 
     def _join(self, name):
@@ -223,24 +225,21 @@ class Blocks:
         counts = [np.diff(tree.term_ptr)[: tree.node_count - tree.n_leaves] for tree in self._trees]
         return np.concatenate(counts), np.concatenate([tree.term_weight for tree in self._trees])
 
-    def _find_scales(self):
-        """Return a power of 2 for each plane that brings its largest weight near 1."""
+    def _find_factors(self):
+        """Return what each plane is multiplied by: -1 over twice its reach for rows of length 1."""
         count, weight = self._count_terms()
-        largest = np.maximum.reduceat(np.abs(weight), np.cumsum(count) - count)
-        _, exponent = np.frexp(largest)
-        return np.ldexp(1.0, -np.clip(exponent, -1000, 1000))
+        first = np.cumsum(count) - count
+        # By powers of 2, so that squares neither overflow nor vanish.
+        _, exponent = np.frexp(np.maximum.reduceat(np.abs(weight), first))
+        scale = np.ldexp(1.0, -np.clip(exponent, -1000, 1000))
+        norm = np.sqrt(np.add.reduceat(np.square(weight * np.repeat(scale, count)), first))
+        return -scale / (2.0 * SAFETY * 3.0 * (count + 8) * 2.0**-24 * norm)
 
-    def _find_reach(self, scale):
-        """Return how far float32 may be wrong for a row of length 1, for each plane."""
-        count, weight = self._count_terms()
-        squares = np.square(weight * np.repeat(scale, count))
-        norm = np.sqrt(np.add.reduceat(squares, np.cumsum(count) - count))
-        return SAFETY * (count + 8) * 2.0**-24 * norm
-
-    def _add_matrix(self, graph, n_features, exact, scale):
+    def _add_matrix(self, graph, n_features, exact):
         """Add all planes as rows of float32, made of the terms when a model is loaded."""
         count, weight = self._count_terms()
         n_planes, n_columns = len(count), len(self._features)
+        factor = self._find_factors()
         axis = graph.const([0])
         terms = graph.const([1]), graph.const([len(weight) + 1]), axis
         weight, feature = (graph.op("Slice", exact[key], *terms) for key in ("weight", "feature"))
@@ -250,7 +249,7 @@ class Blocks:
         begun = graph.op("ScatterElements", begun, begin, graph.const(np.ones_like(count)), axis=0)
         owner = graph.op("CumSum", begun, graph.const(0))
         owner = graph.op("Sub", owner, graph.const(1))
-        weight = graph.op("Mul", weight, graph.op("Gather", graph.const(scale), owner, axis=0))
+        weight = graph.op("Mul", weight, graph.op("Gather", graph.const(factor), owner, axis=0))
         column = np.zeros(n_features + 2, dtype=np.int64)
         column[self._features] = np.arange(n_columns)
         place = graph.op("Gather", graph.const(column), feature, axis=0)
@@ -259,7 +258,11 @@ class Blocks:
             "Expand", graph.const([0.0], np.float32), graph.const([n_planes * n_columns])
         )
         matrix = graph.op("ScatterElements", zeros, place, graph.cast(weight, FLOAT), axis=0)
-        return graph.op("Reshape", matrix, graph.const([n_planes, n_columns]))
+        matrix = graph.op("Reshape", matrix, graph.const([n_planes, n_columns]))
+        with np.errstate(over="ignore"):
+            threshold = (-self._join("threshold") * factor)[:, None]
+            threshold = graph.const(threshold, np.float32)
+        return graph.op("Concat", matrix, threshold, axis=1)
 
 
 def _end_to_end(graph, sizes):

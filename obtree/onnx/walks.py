@@ -18,6 +18,9 @@ from obtree.tree.terms import round_down
 #: Terms from which on sums are long, on average over the nodes: products of matrices then pay.
 LONG = 16
 
+#: What a weight may be of the largest of its plane for float32 to tell it from 0.
+LEAST_PART = 1e-30
+
 
 def add_walk(graph, features, trees, slots):
     """Add the walk of all rows through some trees.
@@ -76,11 +79,16 @@ def _add_plane_walk(graph, features, trees, slots):
 
 
 def _are_plain(trees):
-    """Whether all splits are planes of at least one term, and all terms count."""
-    return all(
-        tree.term_partner is None
-        and tree.lower_threshold is None
-        and tree.term_weight.all()
-        and np.diff(tree.term_ptr)[tree.children_left >= 0].all()
-        for tree in trees
-    )
+    """Whether all splits are planes of at least one term, and all terms count, in float32 too."""
+    for tree in trees:
+        if tree.term_partner is not None or tree.lower_threshold is not None:
+            return False
+        splits = np.flatnonzero(tree.children_left >= 0)
+        if not np.diff(tree.term_ptr)[splits].all():
+            return False
+        size = np.abs(tree.term_weight)
+        first = tree.term_ptr[splits]
+        least, most = (ufunc.reduceat(size, first) for ufunc in (np.minimum, np.maximum))
+        if not (least > LEAST_PART * most).all():
+            return False
+    return True
