@@ -10,7 +10,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap, to_rgba
-from sklearn.base import is_classifier
+from sklearn.base import BaseEstimator, RegressorMixin, is_classifier
 from sklearn.inspection import DecisionBoundaryDisplay
 from sklearn.utils.validation import check_is_fitted
 
@@ -129,15 +129,32 @@ def _draw_classes(model, corners, X, y, alpha, marker_size, options):
         ax.scatter(*X[y == label].T, label=str(label), zorder=2.5, **style)
 
 
+class _LogDensity(RegressorMixin, BaseEstimator):
+    """A density as a prediction: before scikit-learn 1.9 displays take nothing else."""
+
+    def __init__(self, model):
+        self.model = model
+
+    def fit(self, X, y=None):
+        self.model.fit(X)
+        return self
+
+    def __sklearn_is_fitted__(self):
+        return True
+
+    def predict(self, X):
+        return self.model.score_samples(X)
+
+
 def _draw_numbers(model, corners, X, y, alpha, marker_size, options):
     """Draw predictions or densities, and rows in the colours of their targets."""
     method = next((m for m in ("predict", "score_samples") if hasattr(model, m)), None)
     if method is None:
         refuse_param("model", model, expected="an estimator with predict or score_samples")
     display = DecisionBoundaryDisplay.from_estimator(
-        model,
+        model if method == "predict" else _LogDensity(model),
         corners,
-        response_method=method,
+        response_method="predict",
         cmap=LinearSegmentedColormap.from_list("numbers", [WHITE, TOP]),
         alpha=alpha,
         **options,

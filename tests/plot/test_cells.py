@@ -3,6 +3,7 @@
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+import sklearn
 from matplotlib.colors import to_hex
 from matplotlib.path import Path
 from sklearn.datasets import load_iris
@@ -146,6 +147,10 @@ def test_displays_of_scikit_learn_take_our_models(rows, model):
         assert np.isfinite(display.response).all()
 
 
+@pytest.mark.skipif(
+    tuple(map(int, sklearn.__version__.split(".")[:2])) < (1, 9),
+    reason="displays of earlier versions take classifiers and regressors only",
+)
 def test_displays_of_scikit_learn_take_densities(rows):
     forest = DensityForest(3, random_state=0).fit(rows[0])
     display = DecisionBoundaryDisplay.from_estimator(
