@@ -76,7 +76,7 @@ intersphinx_mapping = {
 
 html_theme = "pydata_sphinx_theme"
 html_title = "obtree"
-html_sidebars = {"getting_started": [], "whats_new/index": [], "index": []}
+html_sidebars = {"getting_started": [], "installing": [], "whats_new/index": [], "index": []}
 html_theme_options = {
     "navbar_end": ["theme-switcher"],
     "footer_start": ["copyright"],
