@@ -17,7 +17,6 @@ EXAMPLES = (
     "plot_imbalanced",
     "plot_quantiles",
     "plot_density",
-    "plot_shapley",
     "plot_few_labels",
     "plot_embedding",
     "plot_onnx",

@@ -13,6 +13,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import shap
 from sklearn.datasets import load_diabetes
+from sklearn.inspection import permutation_importance
 from sklearn.model_selection import train_test_split
 
 from obtree import ObliqueForestRegressor
@@ -31,7 +32,7 @@ plt.tight_layout()
 
 # %%
 # The nodes of this forest ask about sums of features. Some tools that read trees node by node give
-# all the merit of such a question to one of its features; ``obtree.explain.explain`` divides it
+# all the merit of such a question to one of its features; :func:`obtree.explain.explain` divides it
 # among all of them. The result is what the plots of the library
 # `shap <https://shap.readthedocs.io>`_ take.
 #
@@ -47,7 +48,7 @@ plt.tight_layout()
 # %%
 # The values as an array
 # ----------------------
-# ``obtree.explain.shap_values`` returns the numbers alone. They add up to the prediction, to
+# :func:`obtree.explain.shap_values` returns the numbers alone. They add up to the prediction, to
 # the last digits:
 
 values = shap_values(forest, X_new, background, n_jobs=-1)
@@ -56,16 +57,33 @@ print("shape:", values.shape)
 print("add up to what is predicted:", np.abs(total - forest.predict(X_new)).max() < 1e-9)
 
 # %%
-# The mean of their sizes says which features matter to the forest as a whole, and, unlike
-# ``feature_importances_``, in units of what is predicted:
+# Beside other ways to ask
+# ------------------------
+# ``feature_importances_`` says what features did while the trees grew, permutation importance what
+# they are worth on new rows, and the mean size of Shapley values how much they move predictions.
 
-size = np.abs(values).mean(axis=0)
-order = np.argsort(size)
-figure, ax = plt.subplots(figsize=(6, 3.4), layout="constrained")
-ax.barh(X.columns[order], size[order], color="#3d7fc1")
-ax.set(xlabel="mean change of the prediction")
+order = np.argsort(np.abs(values).mean(axis=0))
+permuted = permutation_importance(forest, X_new, y_new, n_repeats=5, random_state=0)
+found = {
+    "feature_importances_": forest.feature_importances_,
+    "permutation": np.maximum(permuted.importances_mean, 0.0),
+    "mean size of Shapley values": np.abs(values).mean(axis=0),
+}
+figure, ax = plt.subplots(figsize=(7.5, 3.6), layout="constrained")
+for k, (name, size) in enumerate(found.items()):
+    ax.barh(
+        np.arange(len(order)) + 0.26 * (1 - k),
+        size[order] / size.sum(),
+        height=0.26,
+        color=("#b0b0b0", "#e08244", "#3d7fc1")[k],
+        label=name,
+    )
+ax.set_yticks(range(len(order)), X.columns[order])
+ax.set_xlabel("fraction of all features")
 ax.spines[["top", "right"]].set_visible(False)
+ax.legend(loc="lower right")
 plt.show()
 
 # %%
-# Values say what the *model* does with the features, not what causes the disease.
+# Values say what the *model* does with the features, not what causes the disease. More in
+# :doc:`/user_guide/explanations`.
