@@ -133,7 +133,7 @@ def list_probabilities(model, features):
     columns : dict of str to ndarray
     """
     proba = model.predict_proba(features)
-    if model.n_outputs_ == 1:
+    if not isinstance(proba, list):  # of one output; pipelines know no number of them
         return {f"proba_{label}": proba[:, c] for c, label in enumerate(model.classes_)}
     return {
         f"proba_{k}_{label}": proba[k][:, c]

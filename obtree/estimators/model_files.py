@@ -116,9 +116,11 @@ def _describe(model):
     if isinstance(model, Pipeline):
         return describe_pipeline(model, _to_bytes)
     if ESTIMATORS.get(type(model).__name__) is not type(model):
+        found = " Its best_estimator_ may be one." if hasattr(model, "best_estimator_") else ""
         raise ValueError(
             f"{type(model).__name__} cannot be saved to a model file; expected one of "
-            f"{', '.join(ESTIMATORS)}, or a Pipeline of them and of transformers of scikit-learn"
+            f"{', '.join(ESTIMATORS)}, or a Pipeline of them and of transformers of scikit-learn."
+            f"{found}"
         )
     return describe_estimator(model)
 

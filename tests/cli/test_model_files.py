@@ -6,6 +6,8 @@ import zipfile
 
 import numpy as np
 import pytest
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from obtree import FernClassifier, ObliqueTreeClassifier, load_model, save_model
 from obtree.cli.main import main
@@ -129,3 +131,17 @@ def test_export_reports_mistakes_in_one_line(tmp_path, table, model, capsys):
     frame = pd.read_csv(table)
     save_model(FernClassifier(2, depth=2).fit(frame[["a", "b"]], frame["y"]), ferns)
     check_error(capsys, "FernClassifier cannot be exported to C", "export-c", ferns)
+
+
+def test_predict_reads_pipelines(tmp_path, table, capsys):
+    pytest.importorskip("skops")
+    frame = pd.read_csv(table)
+    features = frame[["a", "b"]]
+    pipeline = make_pipeline(StandardScaler(), ObliqueTreeClassifier(max_depth=2, random_state=0))
+    pipeline.fit(features, frame["y"])
+    save_model(pipeline, tmp_path / "model")
+    assert main(["predict", str(tmp_path / "model"), str(table), "--proba"]) == 0
+    found = pd.read_csv(io.StringIO(capsys.readouterr().out))
+    assert list(found.columns) == ["proba_0", "proba_1"]
+    np.testing.assert_allclose(found, pipeline.predict_proba(features))
+    check_error(capsys, "Pipeline cannot be exported to C", "export-c", tmp_path / "model")

@@ -14,6 +14,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.feature_selection import SelectFromModel, SelectKBest
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 
@@ -219,6 +220,14 @@ def test_pipelines_without_ours(path, iris):
         save_model(model, path)
     with pytest.raises(ValueError, match="cannot be saved"):
         save_model(make_pipeline(StandardScaler(), LogisticRegression()).fit(*iris), path)
+
+
+def test_searches(path, iris):
+    search = GridSearchCV(ObliqueTreeClassifier(random_state=0), {"max_depth": [1, 2]}, cv=2)
+    with pytest.raises(ValueError, match=r"GridSearchCV cannot be saved.*Its best_estimator_ may"):
+        save_model(search.fit(*iris), path)
+    save_model(search.best_estimator_, path)
+    assert load_model(path).max_depth == search.best_params_["max_depth"]
 
 
 def to_member(data):
