@@ -9,7 +9,7 @@ import obtree
 sys.path.insert(0, str(Path(__file__).parent))
 
 from draw_guide import draw_pictures
-from outside import write_inventory
+from outside import remove_stale, write_inventory
 
 project = "obtree"
 author = "obtree developers"
@@ -50,6 +50,7 @@ EXTENDING = {str(Path(__file__).resolve().parents[1] / "tests" / "extending")!r}
 """
 doctest_test_doctest_blocks = "default"
 
+remove_stale(Path(__file__).parent / "auto_examples")
 # Examples run once: those whose text has not changed since are kept, also by the next builder.
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",

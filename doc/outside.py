@@ -41,6 +41,19 @@ class ExampleOrder:
         return EXAMPLES.index(Path(name).stem)
 
 
+def remove_stale(folder):
+    """Remove the pages of examples that are gone, which a former build has made.
+
+    Parameters
+    ----------
+    folder : Path
+        Where the pages are, if there are any.
+    """
+    for path in folder.glob("plot_*"):
+        if path.name.split(".")[0] not in EXAMPLES:
+            path.unlink()
+
+
 def write_inventory(folder):
     """Write the file by which Sphinx links to scikit-learn's reference.
 
