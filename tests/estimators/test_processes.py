@@ -15,6 +15,8 @@ import joblib
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.ensemble import HistGradientBoostingClassifier
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from obtree import ObliqueForestClassifier, ObliqueTreeClassifier
 from obtree.estimators import bagging, plan
@@ -96,6 +98,20 @@ def test_one_model_used_by_many_threads(classes):
     with ThreadPoolExecutor(6) as pool:
         for job in [pool.submit(predict) for _ in range(6)]:
             np.testing.assert_array_equal(job.result(), expected)
+
+
+def test_beside_the_threads_of_scikit_learn(classes):
+    # Its wheels and those of obtree each bring a library of OpenMP along.
+    X, y = classes
+    known = HistGradientBoostingClassifier(max_iter=3).fit(X, y).predict_proba(X)
+    pools = threadpool_info()
+    forest = ObliqueForestClassifier(6, n_jobs=2, random_state=0).fit(X, y)
+    assert [pool for pool in threadpool_info() if pool in pools] == pools
+    with threadpool_limits(1):  # is not about n_jobs
+        limited = clone(forest).fit(X, y)
+    np.testing.assert_array_equal(limited.predict_proba(X), forest.predict_proba(X))
+    again = HistGradientBoostingClassifier(max_iter=3).fit(X, y)
+    np.testing.assert_array_equal(again.predict_proba(X), known)
 
 
 def fit_in_child(forest, X, y, queue):
