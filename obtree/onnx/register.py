@@ -17,7 +17,11 @@ OPTIONS = {
 
 
 def register_converters() -> None:
-    """Register the converters of all estimators with skl2onnx, once more if need be."""
+    """Register the converters of all estimators with skl2onnx.
+
+    Importing ``obtree.onnx`` does this; a second call changes nothing, unless somebody else has
+    registered converters of these classes in between.
+    """
     for name in obtree.estimators.__all__:
         kind = getattr(obtree.estimators, name)
         if not (isinstance(kind, type) and issubclass(kind, BaseModel)):

@@ -1,9 +1,9 @@
 """Where the rows of a model arrive: which way each of its trees is walked, and in what order.
 
 Trees that compare single features are trees of ONNX as they are. Others need sums: all at once
-where there are few (`obtree.onnx.columns`), level by level where they are many and short
-(`obtree.onnx.levels`), and by blocks of neighbouring nodes where they are many and long
-(`obtree.onnx.blocks`).
+where there are few (`obtree.onnx.columns`), by blocks of neighbouring nodes where they are many
+(`obtree.onnx.blocks`), and level by level where these would be too large, or where nodes are no
+planes (`obtree.onnx.levels`).
 """
 
 import numpy as np
@@ -15,8 +15,12 @@ from obtree.onnx.levels import Levels
 from obtree.tree.predict import has_unit_terms
 from obtree.tree.terms import round_down
 
-#: Terms from which on sums are long, on average over the nodes: products of matrices then pay.
-LONG = 16
+#: Most numbers of a matrix of all planes, which is made when a model is loaded: half a gigabyte.
+MAX_MATRIX = 2**27
+
+#: Terms that are looked up for a row at a time, level by level: what a step has in hand for all
+#: rows is this many times 8 bytes.
+MAX_LOOKED_UP = 256
 
 #: What a weight may be of the largest of its plane for float32 to tell it from 0.
 LEAST_PART = 1e-30
@@ -72,10 +76,28 @@ def _add_plane_walk(graph, features, trees, slots):
     columns = Columns(trees)
     if columns.is_small:
         return columns.write(graph, features, slots)
-    n_terms = sum(len(tree.term_weight) for tree in trees)
     n_splits = sum(tree.node_count - tree.n_leaves for tree in trees)
-    kind = Blocks if n_terms >= LONG * n_splits and _are_plain(trees) else Levels
-    return kind(trees).write(graph, features, slots)
+    if n_splits * features.n_features <= MAX_MATRIX and _are_plain(trees):
+        return Blocks(trees).write(graph, features, slots)
+    places, start = [], 0
+    while start < len(trees):
+        end = _find_group(trees, start)
+        own = Levels(trees[start:end])
+        places.append(own.write(graph, features, slots[start:end]))
+        start = end
+    return places[0] if len(places) == 1 else graph.op("Concat", *places, axis=1)
+
+
+def _find_group(trees, start):
+    """Return where a group of trees ends that go down together."""
+    n_terms, end = 0, start
+    while end < len(trees):
+        longest = int(np.diff(trees[end].term_ptr).max())
+        n_terms = max(n_terms, longest)
+        if end > start and n_terms * (end + 1 - start) > MAX_LOOKED_UP:
+            break
+        end += 1
+    return end
 
 
 def _are_plain(trees):

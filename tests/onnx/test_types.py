@@ -109,6 +109,11 @@ def test_whole_numbers(classes):
     compare(ObliqueForestClassifier(3, splitter="co2", random_state=0).fit(X, y), X)
 
 
+def test_flags(classes):
+    X, y = classes
+    compare(ObliqueForestClassifier(3, splitter="axis", random_state=0).fit(X > 0, y), X > 0)
+
+
 def test_several_inputs(forest, classes):
     X = classes[0]
     kinds = [("left", FloatTensorType([None, 2])), ("right", DoubleTensorType([None, 4]))]

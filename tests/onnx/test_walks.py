@@ -16,7 +16,8 @@ def way(request, monkeypatch):
     """How planes are walked."""
     if request.param != "columns":
         monkeypatch.setattr(columns, "MAX_COLUMNS", 0)
-    monkeypatch.setattr(walks, "LONG", 0 if request.param == "blocks" else 10**9)
+    if request.param == "levels":
+        monkeypatch.setattr(walks, "MAX_MATRIX", 0)
     return request.param
 
 
@@ -43,6 +44,17 @@ def test_trees_of_both_kinds(way, classes):
     compare(model, X)
 
 
+@pytest.mark.parametrize("most", [1, 9, 1000])
+def test_groups_of_trees(most, monkeypatch, classes):
+    """Trees that are looked up one by one, some together, and all together."""
+    monkeypatch.setattr(columns, "MAX_COLUMNS", 0)
+    monkeypatch.setattr(walks, "MAX_MATRIX", 0)
+    monkeypatch.setattr(walks, "MAX_LOOKED_UP", most)
+    X, y = classes
+    for splitter in ("co2", "conic"):
+        compare(ObliqueForestClassifier(5, splitter=splitter, random_state=0).fit(X, y), X)
+
+
 @pytest.mark.parametrize("n_rows", [0, 1, 2, 33])
 def test_any_number_of_rows(way, n_rows, classes):
     X, y = classes
@@ -59,7 +71,6 @@ def test_blocks_of_all_sizes(monkeypatch, classes):
     import obtree.onnx.cuts as cuts
 
     monkeypatch.setattr(columns, "MAX_COLUMNS", 0)
-    monkeypatch.setattr(walks, "LONG", 0)
     X, y = classes
     model = ObliqueForestClassifier(3, splitter="co2", random_state=0).fit(X, y)
     for first, most in ((1, 1), (2, 3), (100, 1)):
@@ -74,7 +85,6 @@ def test_rows_that_float32_cannot_tell(safety, monkeypatch, classes):
     import obtree.onnx.blocks as blocks
 
     monkeypatch.setattr(columns, "MAX_COLUMNS", 0)
-    monkeypatch.setattr(walks, "LONG", 0)
     monkeypatch.setattr(blocks, "SAFETY", safety)
     monkeypatch.setattr(blocks, "N_TOGETHER", 50)
     X, y = classes
