@@ -41,6 +41,10 @@ cdef struct Path:
 cdef inline double find_term(const Game* game, idx_t node, int32_t j) noexcept nogil:
     """The weight of a feature in a node; 0 when it has none."""
     cdef int64_t low = game.nodes.term_ptr[node], high = game.nodes.term_ptr[node + 1], middle
+    # Planes of all features have them in a row.
+    middle = low + j - game.sorted_feature[low] if low < high else high
+    if low <= middle < high and game.sorted_feature[middle] == j:
+        return game.sorted_weight[middle]
     while high - low > FEW_TERMS:
         middle = (low + high) // 2
         if game.sorted_feature[middle] <= j:

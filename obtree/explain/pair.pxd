@@ -146,6 +146,40 @@ cdef inline int decide_single(const Hyperplane* plane, const Pair* pair,
     return OPEN
 
 
+cdef inline int decide_plane(const Hyperplane* plane, const Pair* pair,
+                             feature_t* chosen) noexcept nogil:
+    """`decide_node` where all terms are linear."""
+    cdef double low = 0.0, high = 0.0, size = 0.0, u, v, width, widest = -1.0
+    cdef feature_t j
+    cdef idx_t k
+    for k in range(plane.n_terms):
+        j = plane.feature[k]
+        v = plane.weight[k] * <double>pair.z[j]
+        if not pair.is_open[j]:
+            if v != v:
+                return plane.missing_left
+            low += v
+            high += v
+            size += fabs(v)
+            continue
+        # Where it is open, z has the value of the background.
+        u = plane.weight[k] * <double>pair.x[j]
+        width = fabs(u - v)
+        if width != width:
+            width = INFINITY
+        low += min(u, v)
+        high += max(u, v)
+        size += max(fabs(u), fabs(v))
+        if width > widest:
+            widest = width
+            chosen[0] = j
+    if widest < 0.0:
+        return test_row(plane, pair.z)
+    if widest == INFINITY:
+        return OPEN
+    return place_range(plane, low, high, size)
+
+
 cdef inline int decide_node(const Hyperplane* plane, const Pair* pair,
                             feature_t* chosen) noexcept nogil:
     """Which way the row of every coalition goes that agrees with what is decided.
@@ -159,6 +193,8 @@ cdef inline int decide_node(const Hyperplane* plane, const Pair* pair,
     cdef bint some_open = False
     if plane.n_terms == 1 and (plane.partner == NULL or plane.partner[0] < 0):
         return decide_single(plane, pair, chosen)
+    if plane.partner == NULL:
+        return decide_plane(plane, pair, chosen)
     for k in range(plane.n_terms):
         j = plane.feature[k]
         p = -1 if plane.partner == NULL else plane.partner[k]
