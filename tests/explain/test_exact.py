@@ -22,6 +22,7 @@ from obtree import (
 )
 from obtree.explain import expected_value, shap_values
 from obtree.splitter import ConicSplitter, RandomObliqueSplitter, available
+from obtree.tree.tree import Tree
 
 SPLITTERS = [name for name in available() if name != "fern"]
 
@@ -208,3 +209,47 @@ def test_names_of_columns(rows):
     phi = shap_values(forest, table[:3], table[50:60])
     plain = ObliqueForestClassifier(3, splitter="oc1", random_state=0).fit(rows[0], rows[1])
     np.testing.assert_array_equal(phi, shap_values(plain, rows[0][:3], rows[0][50:60]))
+
+
+def test_sums_that_meet_the_threshold(slow_values):
+    # What is told of a range of sums has to allow for rounding: one sum is the threshold.
+    rng = np.random.default_rng(0)
+    leaf = {
+        "children_left": [1, -1, -1],
+        "children_right": [2, -1, -1],
+        "term_ptr": [0, 20, 20, 20],
+    }
+    leaf |= {"missing_go_left": [0, 0, 0], "impurity": [0.0] * 3, "n_node_samples": [2, 1, 1]}
+    leaf |= {"weighted_n_node_samples": [2.0, 1.0, 1.0], "n_classes": [1]}
+    model = ObliqueTreeRegressor(max_depth=1).fit(np.eye(20), np.arange(20.0))
+    few = [1, 5, 18, 19]
+    for _ in range(40):
+        weight = rng.normal(size=20)
+        background = rng.normal(size=(1, 20)).astype(np.float32)
+        x = background.copy()
+        x[0, few] = rng.normal(size=4)
+        # The least sum of any coalition.
+        least = np.where(weight * x < weight * background, x, background)[0].astype(np.float64)
+        lanes = weight[:16] * least[:16]
+        lanes[:4] += weight[16:] * least[16:]
+        while len(lanes) > 1:
+            lanes = lanes[: len(lanes) // 2] + lanes[len(lanes) // 2 :]
+        for threshold in (lanes[0], np.nextafter(lanes[0], -np.inf)):
+            model.tree_ = Tree.from_arrays(
+                n_features=20,
+                **leaf,
+                threshold=[threshold, 0.0, 0.0],
+                term_feature=np.arange(20),
+                term_weight=weight,
+                value=np.array([0.0, 1.0, 0.0]).reshape(3, 1, 1),
+            )
+            found = shap_values(model, x, background)
+            assert found.any() == (threshold == lanes[0])
+
+            def predict(part, b=background, model=model):
+                rows = np.repeat(b, len(part), axis=0)
+                rows[:, few] = part
+                return model.predict(rows)
+
+            expected = slow_values(predict, x[:, few], background[:, few])[:, :, 0]
+            np.testing.assert_allclose(found[:, few], expected, atol=1e-12)

@@ -49,10 +49,10 @@ def fit(name):
     return model.set_params(random_state=0).fit(X, y)
 
 
-def measure_miss(model, phi, background):
+def measure_miss(model, phi, rows, background):
     predict = getattr(model, "predict_proba", model.predict)
     total = expected_value(model, background) + phi.sum(axis=1)
-    return np.abs(total - predict(X[: len(phi)])).max()
+    return np.abs(total - predict(rows)).max()
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -60,7 +60,7 @@ def test_values_add_up(name):
     model = fit(name)
     background = X[200:204]
     phi = shap_values(model, X[:6], background, max_exact=5, n_permutations=1)
-    assert measure_miss(model, phi, background) < 1e-9
+    assert measure_miss(model, phi, X[:6], background) < 1e-9
     # Orders are what `random_state` says, and do not depend on threads or on other rows.
     options = {"max_exact": 5, "n_permutations": 1}
     again = shap_values(model, X[:6], background, **options, n_jobs=2)
@@ -112,3 +112,15 @@ def test_a_row_against_itself():
         model = fit(name)
         assert not shap_values(model, X[:2], X[:1])[0].any()
         assert shap_values(model, X[:1], X[:1]).shape[:2] == (1, N_FEATURES)
+
+
+def test_paths_are_followed_to_the_right_leaf():
+    # Each leaf of a deep tree has a value of its own, so that a wrong turn does not add up.
+    tree = ObliqueTreeRegressor(splitter=DENSE, random_state=0).fit(KNOWN, SCORE)
+    phi = shap_values(tree, KNOWN[:300], KNOWN[300:302], max_exact=0, n_permutations=1)
+    assert measure_miss(tree, phi, KNOWN[:300], KNOWN[300:302]) < 1e-9
+    # Rounding must not decide either: steps are far larger than what they end in.
+    huge = KNOWN * np.where(np.arange(N_FEATURES) % 2, 1e7, 1.0).astype(np.float32)
+    tree = ObliqueTreeRegressor(splitter=DENSE, random_state=0).fit(huge, SCORE)
+    phi = shap_values(tree, huge[:300], huge[300:302], max_exact=0, n_permutations=1)
+    assert measure_miss(tree, phi, huge[:300], huge[300:302]) < 1e-9
