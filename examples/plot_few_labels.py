@@ -29,7 +29,7 @@ for ax, model, title in zip(
 ):
     plot_boundary(model, X, y, ax=ax, marker_size=20)
     ax.scatter(
-        *X[known].T, s=170, marker="*", c=["#8a3c08", "#0b3c6f"], edgecolors="white", zorder=4
+        *X[known].T, s=320, marker="*", c=["#8a3c08", "#0b3c6f"], edgecolors="white", zorder=4
     )
     right = 100 * model.score(X, truth)
     ax.set_title(f"{title}: {right:.0f} % right")
