@@ -82,5 +82,5 @@ plt.show()
 
 # %%
 # All numbers of ``digit_predict_proba`` are those of ``predict_proba``, to the last bit. More in
-# :doc:`/user_guide/export_c`; a model of two kilobytes is in
+# :doc:`/user_guide/onnx` and :doc:`/user_guide/export_c`; a model of two kilobytes is in
 # :ref:`sphx_glr_auto_examples_plot_microcontroller.py`.
