@@ -8,6 +8,10 @@ the mean of the leaves it arrives in.
 import numpy as np
 
 from obtree.data.offset import shift_features
+from obtree.tree.tree import OPTIONAL_FIELDS
+
+#: Of the arrays that some trees have, those that are read here or say nothing of where rows go.
+KNOWN = ("term_partner", "lower_threshold", "term_share", "feature_offset")
 
 
 def compute_partial_dependence(tree, grid, target_features, out=None):
@@ -57,6 +61,14 @@ def _check_nodes(tree):
         raise ValueError(
             "partial dependence by recursion needs nodes that test one feature each, and "
             f"{several} of this tree test several; "
+            "sklearn.inspection.partial_dependence(..., method='brute') takes any model"
+        )
+    strange = [
+        name for name in OPTIONAL_FIELDS if name not in KNOWN and getattr(tree, name) is not None
+    ]
+    if strange:
+        raise ValueError(
+            f"partial dependence by recursion knows no nodes with {strange[0]}; "
             "sklearn.inspection.partial_dependence(..., method='brute') takes any model"
         )
     if tree.leaf_kind.fields:

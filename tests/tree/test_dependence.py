@@ -7,6 +7,7 @@ from sklearn.inspection import partial_dependence
 from sklearn.tree import DecisionTreeRegressor
 
 from obtree import ObliqueForestRegressor, ObliqueTreeClassifier, ObliqueTreeRegressor
+from obtree.tree import dependence
 
 
 def walk(tree, row, node=0):
@@ -96,6 +97,17 @@ def test_trees_that_are_refused(params, message):
     X, y = make_regression(150, 3, random_state=0)
     tree = ObliqueTreeRegressor(random_state=0, **params).fit(X, y).tree_
     with pytest.raises(ValueError, match=message):
+        tree.compute_partial_dependence(X[:, [0]], [0])
+
+
+def test_nodes_of_a_kind_to_come_are_refused(monkeypatch):
+    X, y = make_regression(50, 4, random_state=0)
+    tree = ObliqueTreeRegressor(random_state=0, max_depth=2).fit(X, y).tree_
+    monkeypatch.setitem(dependence.OPTIONAL_FIELDS, "more", np.float64)
+    tree.more = None
+    tree.compute_partial_dependence(X[:, [0]], [0])
+    tree.more = np.zeros(3)
+    with pytest.raises(ValueError, match="knows no nodes with more"):
         tree.compute_partial_dependence(X[:, [0]], [0])
 
 
