@@ -113,7 +113,20 @@ def draw_missing(app):
         draw_pictures(folder)
 
 
+def put_picture_first(app, docname, source):
+    """Move the first picture of an example from below the code that draws it to above.
+
+    Whoever reads sees what it is about, and then how it was made.
+    """
+    found = re.search(r"^\.\. image-sg::.*\n(?: +.*\n)*", source[0], re.MULTILINE)
+    if docname.startswith("auto_examples/plot_") and found:
+        start = source[0].index(".. GENERATED FROM PYTHON SOURCE LINES")
+        parts = source[0][:start], source[0][start : found.start()], source[0][found.end() :]
+        source[0] = f"{parts[0]}{found[0]}\n{parts[1]}{parts[2]}"
+
+
 def setup(app):
+    app.connect("source-read", put_picture_first)
     app.connect("builder-inited", draw_missing)
     # After numpydoc, which has the usual priority.
     app.connect("autodoc-process-docstring", mend_docstring, priority=900)
