@@ -77,7 +77,7 @@ def _find_obstacle(model, groups):
             return "probabilities are multiplied"
         for t, tree in enumerate(group.trees):
             if not has_unit_terms(tree):
-                return f"tree {t} tests more than one feature in a node"
+                return f"tree {t} tests more than one feature in a node, or a set of categories"
             if tree.leaf_kind.fields:
                 return f"tree {t} has {tree.leaf_kind.name} leaves"
     if model._list_trees()[0].feature_offset is not None:
