@@ -238,31 +238,34 @@ class Blocks:
     def _add_matrix(self, graph, n_features, exact):
         """Add all planes as rows of float32, made of the terms when a model is loaded."""
         count, weight = self._count_terms()
-        n_planes, n_columns = len(count), len(self._features)
+        n_planes, n_columns = len(count), len(self._features) + 1
         factor = self._find_factors()
         axis = graph.const([0])
         terms = graph.const([1]), graph.const([len(weight) + 1]), axis
         weight, feature = (graph.op("Slice", exact[key], *terms) for key in ("weight", "feature"))
-        # The plane of each term: how many have begun.
-        begin = graph.const(np.cumsum(count) - count)
-        begun = graph.op("Expand", graph.const([0]), graph.op("Shape", weight))
-        begun = graph.op("ScatterElements", begun, begin, graph.const(np.ones_like(count)), axis=0)
-        owner = graph.op("CumSum", begun, graph.const(0))
-        owner = graph.op("Sub", owner, graph.const(1))
+        # The plane of each term: how many have begun after the first. All numbers of places are
+        # of 32 bits, since there are as many of them as terms while a model is loaded.
+        begin = graph.const(np.cumsum(count) - count, np.int32)
+        follows = graph.const(np.arange(n_planes) > 0, np.int32)
+        begun = graph.op("Expand", graph.const([0], np.int32), graph.op("Shape", weight))
+        begun = graph.op("ScatterElements", begun, begin, follows, axis=0)
+        owner = graph.op("CumSum", begun, graph.const(0, np.int32))
         weight = graph.op("Mul", weight, graph.op("Gather", graph.const(factor), owner, axis=0))
-        column = np.zeros(n_features + 2, dtype=np.int64)
-        column[self._features] = np.arange(n_columns)
+        column = np.zeros(n_features + 2, dtype=np.int32)
+        column[self._features] = np.arange(n_columns - 1)
         place = graph.op("Gather", graph.const(column), feature, axis=0)
-        place = graph.op("Add", graph.op("Mul", owner, graph.const(n_columns)), place)
-        zeros = graph.op(
-            "Expand", graph.const([0.0], np.float32), graph.const([n_planes * n_columns])
-        )
-        matrix = graph.op("ScatterElements", zeros, place, graph.cast(weight, FLOAT), axis=0)
-        matrix = graph.op("Reshape", matrix, graph.const([n_planes, n_columns]))
+        width = graph.const(n_columns, np.int32)
+        place = graph.op("Add", graph.op("Mul", owner, width), place)
+        # Behind the weights of each plane stands its threshold.
+        last = graph.const(np.arange(1, n_planes + 1) * n_columns - 1, np.int32)
         with np.errstate(over="ignore"):
-            threshold = (-self._join("threshold") * factor)[:, None]
-            threshold = graph.const(threshold, np.float32)
-        return graph.op("Concat", matrix, threshold, axis=1)
+            threshold = graph.const(-self._join("threshold") * factor, np.float32)
+        place = graph.op("Concat", place, last, axis=0)
+        numbers = graph.op("Concat", graph.cast(weight, FLOAT), threshold, axis=0)
+        size = graph.const([n_planes * n_columns])
+        zeros = graph.op("Expand", graph.const([0.0], np.float32), size)
+        matrix = graph.op("ScatterElements", zeros, place, numbers, axis=0)
+        return graph.op("Reshape", matrix, graph.const([n_planes, n_columns]))
 
 
 def _end_to_end(graph, sizes):
