@@ -1,6 +1,6 @@
 # What depth-first and best-first growth share: opening, splitting and closing a node.
 
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 
 from obtree.core.memory cimport Workspace
 from obtree.core.random cimport RandState
@@ -20,6 +20,7 @@ cdef class NodeStore:
     cdef idx_t n_nodes
     cdef idx_t n_terms
     cdef idx_t value_size
+    cdef const feature_t* source      # the user's column of each feature; NULL: the same
     cdef idx_t _node_capacity
     cdef idx_t _term_capacity
     cdef idx_t _kept_capacity         # nodes
@@ -40,6 +41,12 @@ cdef class NodeStore:
     cdef double* lower                # minus infinity, or the lower end of an interval
     cdef feature_t* term_partner      # -1, or the second factor
     cdef double* term_share           # of the split
+    cdef int64_t* first_category      # of those that rows of the node have
+    cdef int32_t* category_count      # 0 where the node tests none
+    cdef uint32_t* category           # twice its number, and one more if it goes left
+    cdef idx_t n_categories
+    cdef idx_t _category_capacity
+    cdef bint uses_sets
     cdef bint uses_lower
     cdef bint uses_partner
     cdef bint uses_term_share
@@ -53,7 +60,9 @@ cdef class NodeStore:
     cdef int set_split(self, node_t node, node_t left, const Hyperplane* plane) except -1 nogil
     cdef int _lengthen_terms(self, idx_t n_more) except -1 nogil
     cdef void _set_optional_fields(self, node_t node, const Hyperplane* plane) noexcept nogil
+    cdef int _keep_set(self, node_t node, const Hyperplane* plane) except -1 nogil
     cdef dict to_arrays(self, idx_t n_outputs)
+    cdef dict _list_sets(self, const uint8_t[::1] missing_left)
 
 
 cdef struct StopRule:

@@ -14,12 +14,14 @@ from obtree.core.memory cimport Workspace
 from obtree.core.random cimport RandState
 from obtree.core.types cimport FOUND, feature_t, idx_t, impurity_epsilon, w_t
 from obtree.criterion.base cimport Criterion, NodeStats
-from obtree.data.dataset cimport DataView
+from obtree.data.dataset cimport DataView, view_numbers
 from obtree.data.fit cimport FitView
 from obtree.data.hyperplane cimport EXTRA_TERMS, init_plane
 from obtree.data.partition cimport RankBlock, SampleIndex
 from obtree.data.term_share cimport measure_term_shares
 from obtree.splitter.base cimport NodeTask, Splitter, TreeTask
+
+from obtree.splitter.categories import CategoryRival
 
 include "store.pxi"
 
@@ -45,23 +47,31 @@ cdef class TreeBuilder:
         self.settings.relevance = NULL
         self.settings.stop = fit.stop
         self.constrained = rule.monotonic_cst is not None
+        order = slice(None)
+        if view.source != NULL:
+            order = np.asarray(<feature_t[:view.n_features]>view.source)
         if self.constrained:
-            self._monotonic = np.ascontiguousarray(rule.monotonic_cst, dtype=np.int8)
+            self._monotonic = np.ascontiguousarray(np.asarray(rule.monotonic_cst)[order],
+                                                   dtype=np.int8)
             signs = self._monotonic
             self.settings.monotonic = &signs[0]
         if rule.relevance is not None:
-            self._relevance = np.ascontiguousarray(rule.relevance, dtype=np.float32)
+            self._relevance = np.ascontiguousarray(np.asarray(rule.relevance)[order],
+                                                   dtype=np.float32)
             relevance = self._relevance
             self.settings.relevance = &relevance[0]
+        if view.n_categorical and not type(splitter).splits_categories:
+            splitter = CategoryRival(splitter)
         self.criterion = criterion
         self.splitter = splitter
         self.index = SampleIndex()
         # Of a node's rows the criterion reads X itself, not the block.
-        criterion.bind(view, fit.targets, workspace, view.n_samples)
+        criterion.bind(view_numbers(view), fit.targets, workspace, view.n_samples)
         self.store = NodeStore(criterion.value_size)
+        self.store.source = view.source
         self.store.reserve(view.n_samples)
         self.block = RankBlock()
-        self.block.bind(view, self.in_order and type(splitter).reads_whole_nodes, workspace)
+        self.block.bind(view, self.in_order and splitter.reads_whole_nodes, workspace)
         # The splitter first: of what the workspace shares it wants most.
         splitter.bind(&self.block.view, fit.targets, criterion, &self.settings, workspace)
         self.index.bind(&self.block.view, workspace)

@@ -4,6 +4,7 @@ Best first is used when ``max_leaf_nodes`` is given. Complete trees, where every
 depth is split, are grown by a builder of their own.
 """
 
+from libc.stdint cimport uint32_t
 from libc.string cimport memcpy
 
 from obtree.builder.base cimport FrontierRecord, TreeBuilder
@@ -185,6 +186,9 @@ cdef int copy_terms(const Hyperplane* plane, Hyperplane* out) except -1 nogil:
     out.weight = <w_t*>copy_block(plane.weight, n * sizeof(w_t))
     out.partner = <feature_t*>copy_block(plane.partner, n * sizeof(feature_t))
     out.term_share = <double*>copy_block(plane.term_share, n * sizeof(double))
+    n = plane.n_words
+    out.members = <uint32_t*>copy_block(plane.members, n * sizeof(uint32_t))
+    out.present = <uint32_t*>copy_block(plane.present, n * sizeof(uint32_t))
     return 0
 
 
@@ -193,6 +197,8 @@ cdef void free_terms(Hyperplane* plane) noexcept nogil:
     free_block(plane.weight)
     free_block(plane.partner)
     free_block(plane.term_share)
+    free_block(<void*>plane.members)
+    free_block(<void*>plane.present)
 
 
 cdef inline bint is_better(const Tentative* a, const Tentative* b) noexcept nogil:

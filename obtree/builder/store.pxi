@@ -9,7 +9,7 @@
 import numpy as np
 
 from libc.math cimport INFINITY
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
 
 from obtree.core.memory cimport free_block, grow_block
 from obtree.core.types cimport feature_t, idx_t, node_t, w_t
@@ -46,6 +46,9 @@ cdef class NodeStore:
         free_block(self.lower)
         free_block(self.term_partner)
         free_block(self.term_share)
+        free_block(self.first_category)
+        free_block(self.category_count)
+        free_block(self.category)
 
     cdef void clear(self) noexcept nogil:
         self.n_nodes = 0
@@ -53,6 +56,8 @@ cdef class NodeStore:
         self.uses_lower = False
         self.uses_partner = False
         self.uses_term_share = False
+        self.uses_sets = False
+        self.n_categories = 0
 
     cdef int reserve(self, idx_t n_rows) except -1:
         """Make room for any tree on n_rows rows, or for a large one.
@@ -69,6 +74,8 @@ cdef class NodeStore:
     cdef int _lengthen_nodes(self, idx_t n) except -1 nogil:
         """Make room for n nodes in the arrays that stay with the store."""
         self.lower = <double*>grow_block(self.lower, n, sizeof(double))
+        self.first_category = <int64_t*>grow_block(self.first_category, n, sizeof(int64_t))
+        self.category_count = <int32_t*>grow_block(self.category_count, n, sizeof(int32_t))
         self.first_term = <int64_t*>grow_block(self.first_term, n, sizeof(int64_t))
         self.term_count = <int32_t*>grow_block(self.term_count, n, sizeof(int32_t))
         self.missing_left = <uint8_t*>grow_block(self.missing_left, n, sizeof(uint8_t))
@@ -110,6 +117,8 @@ cdef class NodeStore:
         self.threshold[node] = 0.0
         if self.uses_lower:
             self.lower[node] = -INFINITY
+        if self.uses_sets:
+            self.category_count[node] = 0
         self.first_term[node] = 0
         self.term_count[node] = 0
         self.missing_left[node] = 0
@@ -137,6 +146,8 @@ cdef class NodeStore:
             self.term_feature[at + k] = plane.feature[k]
             self.term_weight[at + k] = plane.weight[k]
         self._set_optional_fields(node, plane)
+        if plane.members != NULL:
+            self._keep_set(node, plane)
         self.left[node] = left
         self.threshold[node] = plane.threshold
         self.missing_left[node] = 2 if not plane.missing_seen else plane.missing_left != 0
@@ -169,6 +180,33 @@ cdef class NodeStore:
             for k in range(plane.n_terms):
                 self.term_share[at + k] = 1.0 if plane.term_share == NULL else plane.term_share[k]
 
+    cdef int _keep_set(self, node_t node, const Hyperplane* plane) except -1 nogil:
+        """Append the categories that rows of a node have, and where they go."""
+        cdef idx_t k, n = 0
+        cdef uint32_t bits, c
+        if not self.uses_sets:
+            self.uses_sets = True
+            for k in range(self.n_nodes):
+                self.category_count[k] = 0
+        if self.n_categories + 32 * plane.n_words > self._category_capacity:
+            n = 2 * (self.n_categories + 32 * plane.n_words) + 256
+            self.category = <uint32_t*>grow_block(self.category, n, sizeof(uint32_t))
+            self._category_capacity = n
+        self.first_category[node] = self.n_categories
+        for k in range(plane.n_words):
+            bits = plane.present[k]
+            c = <uint32_t>(32 * k)
+            while bits:
+                if bits & 1:
+                    self.category[self.n_categories] = (
+                        2 * c + (plane.members[k] >> (c & 31) & 1)
+                    )
+                    self.n_categories += 1
+                bits >>= 1
+                c += 1
+        self.category_count[node] = <int32_t>(self.n_categories - self.first_category[node])
+        return 0
+
     cdef dict to_arrays(self, idx_t n_outputs):
         """The arrays of `obtree.tree.tree.Tree.from_arrays`, terms in node order.
 
@@ -187,7 +225,7 @@ cdef class NodeStore:
         cdef int64_t[::1] pointers = term_ptr
         cdef int32_t[::1] features = term_feature
         cdef double[::1] weights = term_weight
-        cdef int64_t[::1] source = order
+        cdef int64_t[::1] place = order
         pointers[0] = 0
         for node in range(n):
             rights[node] = self.left[node] + 1 if self.left[node] >= 0 else -1
@@ -198,9 +236,11 @@ cdef class NodeStore:
             for k in range(self.first_term[node],
                            self.first_term[node] + self.term_count[node]):
                 features[at] = self.term_feature[k]
+                if self.source != NULL:
+                    features[at] = self.source[features[at]]
                 weights[at] = self.term_weight[k]
-                if source.shape[0]:
-                    source[at] = k
+                if place.shape[0]:
+                    place[at] = k
                 at += 1
             pointers[node + 1] = at
         arrays = self._take_kept()
@@ -215,11 +255,37 @@ cdef class NodeStore:
         if self.uses_lower:
             arrays["lower_threshold"] = np.array(<double[:n]>self.lower)
         if self.uses_partner:
-            arrays["term_partner"] = np.asarray(<int32_t[:self.n_terms]>self.term_partner)[order]
+            partner = np.asarray(<int32_t[:self.n_terms]>self.term_partner)[order]
+            if self.source != NULL:
+                source = np.asarray(<feature_t[:max(partner.max() + 1, 1)]>self.source)
+                partner = np.where(partner < 0, -1, source[partner])
+            arrays["term_partner"] = partner
         if self.uses_term_share:
             shares = np.asarray(<double[:self.n_terms]>self.term_share)[order]
             arrays["term_share"] = shares.astype(np.float32)
+        if self.uses_sets:
+            arrays |= self._list_sets(missing_left)
         return arrays
+
+    cdef dict _list_sets(self, const uint8_t[::1] missing_left):
+        """The categories of each node that go to the other side than missing ones.
+
+        Those that no row of a node had go where missing ones go.
+        """
+        cdef idx_t n = self.n_nodes, node, k, at = 0
+        cdef uint32_t item
+        ptr = np.zeros(n + 1, dtype=np.int64)
+        codes = np.empty(self.n_categories, dtype=np.uint16)
+        cdef int64_t[::1] pointers = ptr
+        cdef uint16_t[::1] out = codes
+        for node in range(n):
+            for k in range(self.category_count[node]):
+                item = self.category[self.first_category[node] + k]
+                if (item & 1) != missing_left[node]:
+                    out[at] = <uint16_t>(item >> 1)
+                    at += 1
+            pointers[node + 1] = at
+        return {"set_ptr": ptr, "set_categories": codes[:at].copy()}
 
     cdef dict _take_kept(self):
         """The arrays that are the tree's from now on, cut to its size."""

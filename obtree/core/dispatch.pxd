@@ -1,6 +1,6 @@
 # The table of innermost loops in use; see simd/kernels.h for what each does.
 
-from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 cdef extern from "simd/kernels.h":
     ctypedef struct NarrowNode "obtree_narrow_node":
@@ -30,12 +30,16 @@ cdef extern from "simd/kernels.h":
         Py_ssize_t n_terms
         const double* long_weight
         const int32_t* long_feature
+        const uint16_t* categories
 
     enum:
         OBTREE_UINT8
         OBTREE_INT16
         OBTREE_FLOAT32
         OBTREE_FLOAT64
+
+    enum:
+        OBTREE_SET
 
     enum:
         OBTREE_FLOAT_ROWS

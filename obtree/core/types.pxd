@@ -21,7 +21,7 @@ cdef enum SplitStatus:
 # Raised by one whenever a struct, a signature or the order of virtual methods in
 # a public .pxd changes; subclasses in other packages compare it on import.
 cdef enum:
-    ABI_VERSION = 10
+    ABI_VERSION = 11
 
 
 cdef inline double impurity_epsilon() noexcept nogil:

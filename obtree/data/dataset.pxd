@@ -27,6 +27,12 @@ cdef struct ColumnView:
 cdef struct DataView:
     idx_t n_samples
     idx_t n_features
+    # How many of the features, the last ones, are categories: whole numbers from 0 on without an
+    # order, of which all values are kept.
+    idx_t n_categorical
+    # (n_features) the column of the user's X that each is; NULL: the same.
+    const feature_t* source
+    const DataView* numbers   # the view of the other features; NULL when there are no categories
     const ColumnView* columns  # n_features
     const X_t* X              # X[i * row_stride + j * col_stride]; NULL when not kept
     idx_t row_stride
@@ -63,8 +69,14 @@ cdef struct DataView:
     row_t* term_of            # (n_features) one more than a feature's number in a list; zeros
 
 
+cdef inline const DataView* view_numbers(const DataView* view) noexcept nogil:
+    """The features that are no categories."""
+    return view if view.numbers == NULL else view.numbers
+
+
 cdef class Dataset:
     cdef DataView view        # lent to workers; valid while the Dataset lives
+    cdef DataView numbers     # the same without the categories
     cdef ColumnView* _columns
     cdef Workspace _memory
     cdef object _X            # keeps view.X alive
@@ -74,6 +86,9 @@ cdef class Dataset:
     cdef const volatile int* _stop
 
     cdef int _open(self, idx_t n_samples, idx_t n_features) except -1
+    cdef object _put_categories_last(self, object X, object categorical)
+    cdef int _keep_categories(self) except -1
+    cdef int _check_categories(self, const X_t* values, idx_t n) except -1
     cdef int _keep_rows(self, object X) except -1
     cdef int _keep_bytes(self, object X) except -1
     cdef bint _every_column_has_values(self) noexcept

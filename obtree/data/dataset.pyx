@@ -15,9 +15,9 @@ from libc.stdint cimport int32_t, uint8_t, uint32_t
 from libc.string cimport memset
 
 from obtree.core.memory cimport Workspace
-from obtree.core.types cimport X_t, idx_t
+from obtree.core.types cimport X_t, feature_t, idx_t
 from obtree.data.encode cimport N_BYTE_VALUES
-from obtree.data.read cimport gather_codes
+from obtree.data.read cimport gather_codes, stored_code
 
 include "extract.pxi"
 include "by_row.pxi"
@@ -37,6 +37,9 @@ cdef class Dataset:
     keep_rows : bool or "wide", default=False
         Whether the splitter needs to read rows of X as float32, not only ranks. "wide":
         unless X consists of bytes, whose ranks are as quickly read.
+    categorical : bool ndarray of shape (n_features,), optional
+        Which columns hold categories: whole numbers from 0 on, or NaN. The columns of the views
+        are numbers first, then categories.
     """
 
     def __cinit__(self):
@@ -44,8 +47,20 @@ cdef class Dataset:
         self._stop = NULL
         self._memory = Workspace()
 
-    def __init__(self, X, *, int n_threads=1, keep_rows=False):
+    def __init__(self, X, *, int n_threads=1, keep_rows=False, categorical=None):
         self._open(X.shape[0], X.shape[1])
+        if categorical is not None and np.any(categorical):
+            X = self._put_categories_last(X, np.asarray(categorical, dtype=bool))
+        self._encode(X, n_threads, keep_rows)
+        if self.view.n_categorical:
+            self._keep_categories()
+        self.numbers = self.view
+        self.numbers.n_features -= self.view.n_categorical
+        self.numbers.n_categorical = 0
+        if self.view.n_categorical:
+            self.view.numbers = &self.numbers
+
+    def _encode(self, X, int n_threads, keep_rows):
         self.is_sparse = sparse.issparse(X)
         if self.is_sparse:
             encode_sparse(X.tocsc(), &self.view, self._memory)
@@ -92,6 +107,7 @@ cdef class Dataset:
             self._keep_bytes(X)
         else:
             self._keep_rows(X)
+        self.numbers = self.view
         return self
 
     @property
@@ -133,6 +149,50 @@ cdef class Dataset:
         self.view.n_samples = n_samples
         self.view.n_features = n_features
         self.view.columns = self._columns
+        return 0
+
+    cdef object _put_categories_last(self, object X, object categorical):
+        """X with its columns in the order of the views, which know it from now on."""
+        cdef feature_t* source
+        cdef idx_t j
+        if sparse.issparse(X):
+            raise ValueError("categories need dense X, got a sparse matrix")
+        order = np.argsort(categorical, kind="stable")
+        source = <feature_t*>self._memory.take(len(order), sizeof(feature_t))
+        for j in range(len(order)):
+            source[j] = order[j]
+        self.view.source = source
+        self.view.n_categorical = int(np.count_nonzero(categorical))
+        return X[:, order]
+
+    cdef int _keep_categories(self) except -1:
+        """Keep what the ranks of categories stand for, however many there are."""
+        cdef ColumnView* column
+        cdef X_t* values
+        cdef X_t value
+        cdef idx_t i, j
+        for j in range(self.view.n_features - self.view.n_categorical, self.view.n_features):
+            column = &self._columns[j]
+            if column.values != NULL:
+                self._check_categories(column.values, column.n_values)
+                continue
+            values = <X_t*>self._memory.take_part(column.n_values, sizeof(X_t))
+            for i in range(self.view.n_samples):
+                value = self.view.X[i * self.view.row_stride + j * self.view.col_stride]
+                if value == value:
+                    values[stored_code(column, i)] = value
+            column.values = values
+            self._check_categories(values, column.n_values)
+        return 0
+
+    cdef int _check_categories(self, const X_t* values, idx_t n) except -1:
+        """Refuse what cannot be the numbers of categories."""
+        cdef idx_t k
+        for k in range(n):
+            if not 0.0 <= values[k] < 65536.0 or values[k] != <X_t><uint32_t>values[k]:
+                raise ValueError(
+                    f"a category has number {values[k]}; expected whole numbers from 0 to 65535"
+                )
         return 0
 
     cdef int _keep_rows(self, object X) except -1:

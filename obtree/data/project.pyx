@@ -13,7 +13,7 @@ from obtree.core.dispatch cimport kernels
 from obtree.core.sort cimport word_key, word_position
 from obtree.core.types cimport X_t, idx_t, row_t
 from obtree.data.dataset cimport ColumnView, DataView
-from obtree.data.hyperplane cimport LANES, Hyperplane, fold_lanes, project_plane
+from obtree.data.hyperplane cimport LANES, Hyperplane, fold_lanes, project_plane, read_set
 from obtree.data.read cimport (
     RankColumn, RowEntries, clear_terms, gather_entries, has_byte_ranks, mark_terms, read_column,
     view_entries, view_ranks, view_row_ranks,
@@ -28,6 +28,9 @@ cdef enum:
 cdef void project_rows(const DataView* view, const Hyperplane* plane, const row_t* rows, idx_t n,
                        double* out) noexcept nogil:
     cdef idx_t start = 0, n_block, p
+    if plane.members != NULL:
+        project_set(view, plane, rows, n, out)
+        return
     if view.X != NULL and plane.partner != NULL:
         for p in range(n):
             out[p] = project_plane(plane, view.X + rows[p] * view.row_stride, view.col_stride)
@@ -52,6 +55,19 @@ cdef void project_rows(const DataView* view, const Hyperplane* plane, const row_
             add_terms(view, plane, rows + start, n_block, out + start)
         else:
             add_lanes(view, plane, rows + start, n_block, out + start)
+        start += n_block
+
+
+cdef void project_set(const DataView* view, const Hyperplane* plane, const row_t* rows, idx_t n,
+                      double* out) noexcept nogil:
+    """Whether the category of each row is in the set."""
+    cdef X_t categories[BLOCK]
+    cdef idx_t start = 0, n_block, p
+    while start < n:
+        n_block = min(<idx_t>BLOCK, n - start)
+        read_column(view, plane.feature[0], rows + start, n_block, categories)
+        for p in range(n_block):
+            out[start + p] = read_set(plane.members, plane.n_words, <double>categories[p])
         start += n_block
 
 

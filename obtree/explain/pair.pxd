@@ -5,7 +5,7 @@
 # matter are put into the coalition or kept out of it one by one; the rest stays open.
 
 from libc.math cimport INFINITY, fabs, isfinite
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t
 
 from obtree.core.types cimport X_t, feature_t, idx_t, w_t
 from obtree.data.hyperplane cimport Hyperplane, goes_left, init_plane, project_plane, read_term
@@ -28,6 +28,8 @@ cdef struct Nodes:
     const feature_t* feature
     const feature_t* partner      # NULL: all terms are linear
     const w_t* weight
+    const int64_t* set_ptr        # NULL: no node tests a set of categories
+    const uint16_t* set_categories
 
 
 # A node that tests one feature, all of it in one place.
@@ -59,6 +61,9 @@ cdef inline void open_plane(const Nodes* nodes, idx_t node, Hyperplane* plane) n
     if nodes.lower != NULL:
         plane.lower = nodes.lower[node]
     plane.missing_left = nodes.missing_left[node] != 0
+    if nodes.set_ptr != NULL and nodes.set_ptr[node + 1] > nodes.set_ptr[node]:
+        plane.listed = nodes.set_categories + nodes.set_ptr[node]
+        plane.n_listed = nodes.set_ptr[node + 1] - nodes.set_ptr[node]
 
 
 cdef inline bint test_row(const Hyperplane* plane, const X_t* row) noexcept nogil:

@@ -8,7 +8,7 @@ a say. Rows are shared out over threads; sums run in index order.
 
 import numpy as np
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint64_t
 from libc.string cimport memset
 
 from obtree.core.memory cimport Workspace
@@ -194,11 +194,17 @@ cdef class TreeGames:
         cdef const double[::1] weight = tree.term_weight
         cdef const double[:, ::1] value
         cdef const int32_t[::1] used
+        cdef const int64_t[::1] set_ptr = tree.set_ptr
+        cdef const uint16_t[::1] set_categories = tree.set_categories
         game.nodes.left = &left[0]
         game.nodes.right = &right[0]
         game.nodes.threshold = &threshold[0]
         game.nodes.lower = NULL if lower is None else &lower[0]
         game.nodes.missing_left = &missing_left[0]
+        game.nodes.set_ptr = NULL
+        if set_ptr is not None:
+            game.nodes.set_ptr = &set_ptr[0]
+            game.nodes.set_categories = &set_categories[0]
         game.nodes.term_ptr = &term_ptr[0]
         if feature.shape[0] > 0:
             game.nodes.feature = <const feature_t*>&feature[0]
@@ -216,14 +222,14 @@ cdef class TreeGames:
         n_terms = np.diff(tree.term_ptr)
         game.is_axis = partner is None and n_terms.max() <= 1
         game.is_axis = game.is_axis and (game.model == NULL or game.line != NULL)
-        if partner is None and lower is None and n_terms.max() <= 1:
+        if tree.has_planes_only and n_terms.max() <= 1:
             self._gather_nodes(game, tree.node_count)
         features = list_used(tree)
         used = features
         game.n_used = len(features)
         game.used = &used[0] if len(features) else NULL
         self._kept += [tree, values, features]
-        if partner is None and feature.shape[0] > 0:
+        if partner is None and set_ptr is None and feature.shape[0] > 0:
             self._sort_terms(game, tree, n_terms)
         return 0
 
@@ -374,6 +380,7 @@ def count_values(tree, combine):
 def knows_nodes(tree):
     """Whether all that the nodes of a tree test is known here."""
     known = {*FIELDS, "term_partner", "lower_threshold", "term_share", "feature_offset"}
+    known |= {"set_ptr", "set_categories"}
     known |= tree.leaf_kind.fields.keys()
     return all(name in known or array is None for name, array in list_arrays(tree).items())
 

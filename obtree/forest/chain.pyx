@@ -93,7 +93,7 @@ cdef class ChainWorker(Worker):
         cdef TreeBuilder builder
         cdef Criterion criterion = make_criterion("squared_error", self._targets)
         criterion.prepared = criterion.prepare(&self._fit)
-        splitter.prepared = splitter.prepare(&self._fit)
+        splitter.prepared = splitter.prepare_own(&self._fit)
         builder = (DepthFirstBuilder if rule.max_leaf_nodes < 0 else BestFirstBuilder)()
         builder.bind(&self._fit, criterion, splitter, rule, self._workspace)
         return builder

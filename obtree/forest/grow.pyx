@@ -18,7 +18,7 @@ from obtree.core.team cimport REGION_WORK, choose_threads
 from obtree.core.threads import call_detached
 from obtree.core.types cimport idx_t, w_t
 from obtree.criterion.base cimport Criterion
-from obtree.data.dataset cimport Dataset
+from obtree.data.dataset cimport Dataset, view_numbers
 from obtree.data.fit cimport FitView, lend_fit
 from obtree.data.targets cimport CLASS_TARGETS, Targets
 from obtree.forest.job cimport Job, Worker
@@ -79,13 +79,16 @@ cdef class GrowthJob(Job):
         """Grow all trees on `n_threads` threads."""
         cdef const w_t[::1] weights
         cdef const w_t* given = NULL
+        cdef FitView numbers
         if self._sample_weight is not None:
             weights = self._sample_weight
             given = &weights[0]
         self._fit = lend_fit(&self._dataset.view, &self._targets.view, given, &self.stopped,
                              n_threads)
         self.counts = [0] * len(splitter.counter_names)
-        prepared = criterion.prepare(&self._fit), splitter.prepare(&self._fit)
+        numbers = self._fit
+        numbers.data = view_numbers(&self._dataset.view)
+        prepared = criterion.prepare(&numbers), splitter.prepare_own(&self._fit)
         workers = [GrowthWorker(self, criterion.clone(), splitter.clone(), prepared, rule)
                    for _ in range(n_threads)]
         self.distribute(workers, len(self.trees))

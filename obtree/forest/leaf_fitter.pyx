@@ -42,15 +42,17 @@ cdef class LeafProblem:
         In units of one row.
     weight_unit : float
         What a row weighed before.
+    categorical : bool ndarray of shape (n_features,), optional
+        Which features are categories, of which models know nothing.
     """
 
-    def __init__(self, X, y, n_classes, sample_weight, double weight_unit):
+    def __init__(self, X, y, n_classes, sample_weight, double weight_unit, categorical=None):
         cdef const double[:, ::1] target
         cdef const int32_t[:, ::1] codes
         cdef const double[::1] weight
         self.X = X.tocsr() if issparse(X) else np.ascontiguousarray(X, dtype=np.float32)
         self.n_rows, self.n_features = X.shape
-        self.rows = open_rows(self.X, self.n_features)
+        self.rows = open_rows(hide_columns(self.X, categorical), self.n_features)
         self.n_classes = n_classes
         self.n_outputs = 1
         if y is not None:
@@ -67,6 +69,15 @@ cdef class LeafProblem:
             self.sample_weight = &weight[0]
         self.weight_unit = weight_unit
         self._kept = (y, sample_weight)
+
+
+def hide_columns(X, hidden):
+    """X with zeros in some columns."""
+    if hidden is None or not hidden.any():
+        return X
+    X = X.copy()
+    X[:, hidden] = 0.0
+    return X
 
 
 cdef class LeafFitter(Parametrised):
@@ -253,7 +264,8 @@ cdef class LeafWorker(Worker):
 
 
 def fit_leaf_models(trees, X, y, n_classes=None, *, fitter, seeds, sample_weight=None,
-                    n_bootstrap=0, replace=True, balance_subsample=False, n_threads=1, verbose=0):
+                    n_bootstrap=0, replace=True, balance_subsample=False, n_threads=1, verbose=0,
+                    categorical=None):
     """Give the leaves of grown trees models.
 
     Parameters
@@ -272,6 +284,8 @@ def fit_leaf_models(trees, X, y, n_classes=None, *, fitter, seeds, sample_weight
     n_threads : int, default=1
     verbose : int, default=0
         1 shows a progress bar.
+    categorical : bool ndarray of shape (n_features,), optional
+        Which features are categories; models leave these out.
 
     Returns
     -------
@@ -287,7 +301,7 @@ def fit_leaf_models(trees, X, y, n_classes=None, *, fitter, seeds, sample_weight
     balance = (y, int(n_classes.max())) if balance_subsample else None
     work = fitter.estimate_work(X.shape[1]) * len(trees) * X.shape[0]
     n_threads = min(choose_threads(work, n_threads, REGION_WORK), len(trees))
-    problem = LeafProblem(X, y, n_classes, sample_weight, unit)
+    problem = LeafProblem(X, y, n_classes, sample_weight, unit, categorical)
     job = LeafJob(trees, problem, seeds, n_bootstrap, replace, sample_weight, balance)
     watch = Watch(job, len(trees), "fitting leaves", verbose)
     try:

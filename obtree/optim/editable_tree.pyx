@@ -62,10 +62,10 @@ cdef class EditableTree:
         # Copies: a plane's pointers are not const. One place more, so that there is a first.
         cdef feature_t[::1] feature = np.append(tree.term_feature, np.int32(0))
         cdef w_t[::1] weight = np.append(tree.term_weight, 0.0)
-        if tree.term_partner is not None or tree.lower_threshold is not None:
+        if not tree.has_planes_only:
             raise ValueError(
-                "the start tree has nodes that are not planes (products of features or "
-                "intervals); expected a tree of plain hyperplanes"
+                "the start tree has nodes that are not planes (products of features, intervals "
+                "or sets of categories); expected a tree of plain hyperplanes"
             )
         if tree.n_features != problem.n_features:
             raise ValueError(

@@ -127,9 +127,9 @@ def convert_tree(Problem problem, tree, *, steepness, max_steepness, shared_weig
     dict
         Arrays of `NormalForm`, writable.
     """
-    if tree.term_partner is not None or tree.lower_threshold is not None:
+    if not tree.has_planes_only:
         raise ValueError(
-            "the tree to start from has nodes that are not planes (products or intervals), "
+            "the tree to start from has nodes that are not planes (products, intervals or sets), "
             "which have no disjunctive normal form; expected another splitter"
         )
     planes = _standardise_planes(problem, tree, steepness, max_steepness, mean, scale)

@@ -29,12 +29,15 @@ from obtree.splitter.candidates cimport (
 )
 from obtree.splitter.sweep cimport find_cut
 
+include "category_sets.pxi"
+
 
 cdef class AxisSplitter(Splitter):
     """Exact best split of one feature.
 
     Of ``max_features`` features drawn at random, the one whose best cut improves the
-    criterion most. Missing values go to the side that is better for the criterion.
+    criterion most. Missing values go to the side that is better for the criterion. Categories are
+    divided into two sets.
 
     Examples
     --------
@@ -49,6 +52,7 @@ cdef class AxisSplitter(Splitter):
 
     supports_monotonic = True
     reads_whole_nodes = True
+    splits_categories = True
 
     def __init__(self):
         pass
@@ -57,6 +61,10 @@ cdef class AxisSplitter(Splitter):
                   const SplitSettings* settings, Workspace workspace) except -1:
         Splitter.bind(self, view, targets, criterion, settings, workspace)
         bind_candidates(&self.pool, view, settings.relevance, workspace)
+        if view.n_categorical:
+            self.sets = CategorySets()
+            self.sets.bind(view, targets, workspace)
+            self.ranks = <uint32_t*>workspace.take(view.n_samples, sizeof(uint32_t))
         self.bins_from = <idx_t*>workspace.take(view.n_features, sizeof(idx_t))
         self.codes = <uint32_t*>workspace.take(view.n_samples, sizeof(uint32_t))
         self.words = <uint64_t*>workspace.take(view.n_samples, sizeof(uint64_t))
@@ -153,6 +161,8 @@ cdef class AxisSplitter(Splitter):
         missing_left[0] = False
         if is_known_constant(self.view, j):
             return True
+        if j >= self.view.n_features - self.view.n_categorical:
+            return self.judge_categories(task, j, limits, best, missing_left)
         if self.bins_at_once(j, task.n):
             return self.criterion.scan_bins(column, task.n, self.view.columns[j].n_values,
                                             limits, best) == 1
@@ -177,7 +187,8 @@ cdef class AxisSplitter(Splitter):
         """
         cdef const ColumnView* column = &self.view.columns[j]
         cdef idx_t low = 1, high = self.view.n_samples + 1, n
-        if column.rows != NULL or column.has_missing:
+        if (column.rows != NULL or column.has_missing
+                or j >= self.view.n_features - self.view.n_categorical):
             return high
         while low < high:
             n = low + (high - low) // 2
@@ -264,9 +275,13 @@ cdef class AxisSplitter(Splitter):
         Missing values have the highest rank, so an ordinary scan sends them right and
         may also cut them off from everything else; a second one has them on the left.
         """
-        cdef idx_t n = task.n
         cdef bint has_missing = (self.view.columns[j].has_missing
                                  and high == self.view.columns[j].n_values)
+        return self.scan_codes(task.n, low, high, has_missing, limits, best)
+
+    cdef bint scan_codes(self, idx_t n, uint32_t low, uint32_t high, bint has_missing,
+                         const ScanLimits* limits, Cut* best) except -1 nogil:
+        """Improve `best` by the ranks in `codes`, of which `high` may be that of missing values."""
         cdef double previous
         cdef RankColumn column
         if not has_missing and self.criterion.prefers_bins(n, high - low + 1):
@@ -285,15 +300,45 @@ cdef class AxisSplitter(Splitter):
         self.criterion.scan(self.words, n, limits, best)
         return best.score > previous
 
+    cdef bint judge_categories(self, const NodeTask* task, idx_t j, const ScanLimits* limits,
+                               Cut* best, bint* missing_left) except -1 nogil:
+        """Improve `best` by a set of a column's categories; whether the column is constant."""
+        cdef uint32_t missing = self.view.columns[j].n_values
+        cdef uint32_t low, high, n_positions
+        cdef idx_t k, p
+        cdef bint has_missing, to_left
+        cdef double previous
+        gather_codes(self.view, j, task.rows, task.n, self.ranks, &low, &high)
+        if low == high:
+            return True
+        has_missing = self.view.columns[j].has_missing and high == missing
+        self.sets.begin(task, self.ranks, missing)
+        for k in range(self.sets.count_orders()):
+            n_positions = <uint32_t>self.sets.find_order(task, self.ranks, missing, k, self.rng)
+            for p in range(task.n):
+                self.codes[p] = (n_positions if self.ranks[p] == missing
+                                 else self.sets.position[self.ranks[p]])
+            previous = best.score
+            to_left = self.scan_codes(task.n, 0, n_positions if has_missing else n_positions - 1,
+                                      has_missing, limits, best)
+            if best.score > previous:
+                missing_left[0] = to_left
+                self.sets.keep_set(j, best.low_key)
+        return False
+
     cdef void write_plane(self, const NodeTask* task, idx_t j, uint32_t base, const Cut* best,
                           bint missing_left, SplitResult* out) noexcept nogil:
         cdef uint32_t low_rank = base + best.low_key
         cdef uint32_t high_rank = base + best.high_key
-        cdef double below = find_value(self.view, j, low_rank, task.rows, task.n)
+        cdef double below
         out.plane.n_terms = 1
         out.plane.feature[0] = <feature_t>j
         out.plane.weight[0] = 1.0
         out.plane.missing_left = missing_left
+        if j >= self.view.n_features - self.view.n_categorical:
+            self.sets.write_set(&out.plane)
+            return
+        below = find_value(self.view, j, low_rank, task.rows, task.n)
         out.rank_cut = <int64_t>low_rank
         if high_rank == self.view.columns[j].n_values:
             # Missing against present: every number goes left.

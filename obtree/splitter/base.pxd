@@ -55,7 +55,8 @@ cdef struct NodeTask:
 
 cdef struct SplitResult:
     # OUT; its arrays have room for n_features + EXTRA_TERMS terms. On entry it is linear and
-    # one-sided: a splitter that makes products of features sets plane.partner = partner.
+    # one-sided: a splitter that makes products of features sets plane.partner = partner, and one
+    # that divides categories sets plane.members and plane.present, valid until the next call.
     Hyperplane plane
     feature_t* partner        # room for plane.partner
     # OUT: for an axis split of an encoded column, the last rank that goes left (the
@@ -79,6 +80,7 @@ cdef class Splitter(Parametrised):
     # What all workers are to read and nobody to write; the splitter itself is not changed. Who
     # wraps a splitter prepares it as well: what needs `prepared` and has none refuses to be bound.
     cdef object prepare(self, const FitView* fit)
+    cdef object prepare_own(self, const FitView* fit)
     cdef int bind(self, const DataView* view, const TargetView* targets, Criterion criterion,
                   const SplitSettings* settings, Workspace workspace) except -1
     cdef int begin_tree(self, const TreeTask* task) except -1 nogil

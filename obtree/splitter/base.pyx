@@ -11,7 +11,7 @@ from libc.string cimport memset
 from obtree.core.memory cimport Workspace
 from obtree.core.types cimport ABI_VERSION as _ABI_VERSION
 from obtree.criterion.base cimport Criterion
-from obtree.data.dataset cimport DataView
+from obtree.data.dataset cimport DataView, view_numbers
 from obtree.data.fit cimport FitView
 from obtree.data.targets cimport TargetView
 
@@ -45,6 +45,9 @@ cdef class Splitter(Parametrised):
     #: Whether ranks are read for all rows of a node in order, and for no others. They are
     #: then copied together in small nodes, which makes reading them faster.
     reads_whole_nodes = False
+    #: Whether the splitter divides categories by sets: the last ``view.n_categorical`` features.
+    #: Others are shown the features before them only, and compete with splits by sets.
+    splits_categories = False
     #: Whether the splitter reads feature values and not only ranks; "wide": unless X
     #: consists of bytes.
     needs_rows = False
@@ -63,6 +66,13 @@ cdef class Splitter(Parametrised):
     cdef object prepare(self, const FitView* fit):
         """What is to be computed once for all workers; None when there is nothing."""
         return None
+
+    cdef object prepare_own(self, const FitView* fit):
+        """What `prepare` returns for the features that the splitter is shown."""
+        cdef FitView own = fit[0]
+        if not type(self).splits_categories:
+            own.data = view_numbers(fit.data)
+        return self.prepare(&own)
 
     cdef int bind(self, const DataView* view, const TargetView* targets, Criterion criterion,
                   const SplitSettings* settings, Workspace workspace) except -1:

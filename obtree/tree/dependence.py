@@ -8,10 +8,14 @@ the mean of the leaves it arrives in.
 import numpy as np
 
 from obtree.data.offset import shift_features
+from obtree.tree.category_sets import read_set
 from obtree.tree.tree import OPTIONAL_FIELDS
 
 #: Of the arrays that some trees have, those that are read here or say nothing of where rows go.
-KNOWN = ("term_partner", "lower_threshold", "term_share", "feature_offset")
+KNOWN = (
+    *("term_partner", "lower_threshold", "term_share", "feature_offset"),
+    *("set_ptr", "set_categories"),
+)
 
 
 def compute_partial_dependence(tree, grid, target_features, out=None):
@@ -140,7 +144,11 @@ def _compare(tree, nodes, values):
     """Whether each of the values, one for each node, goes left."""
     weight = tree.term_weight[tree.term_ptr[nodes]]
     product = weight * values
+    if tree.set_ptr is not None:
+        by_set = tree.set_ptr[nodes + 1] > tree.set_ptr[nodes]
+        for k in np.flatnonzero(by_set):
+            product[:, k] = read_set(tree, nodes[k], values[:, k])
     is_left = product <= tree.threshold[nodes]
     if tree.lower_threshold is not None:
         is_left &= tree.lower_threshold[nodes] < product
-    return np.where(np.isnan(values), tree.missing_go_left[nodes].astype(bool), is_left)
+    return np.where(np.isnan(product), tree.missing_go_left[nodes].astype(bool), is_left)

@@ -17,15 +17,18 @@
 import numpy as np
 
 from libc.math cimport INFINITY, nextafterf
-from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
-from obtree.core.dispatch cimport NarrowNode, PlaneNode, PlaneTerms, Term, WideNode, obtree_make_key
+from obtree.core.dispatch cimport (
+    OBTREE_SET, NarrowNode, PlaneNode, PlaneTerms, Term, WideNode, obtree_make_key,
+)
 from obtree.core.team cimport check_signals
 from obtree.core.types cimport idx_t
 from obtree.tree.leaf_models cimport LeafModel
 from obtree.tree.leaf_models import check_leaf_shapes
 from obtree.tree.pack cimport NUMBER_BITS
+from obtree.tree.category_sets import check_set_ranges
 from obtree.tree.terms import PADDING, TERM, is_general, lay_terms
 
 cdef enum:
@@ -111,7 +114,7 @@ cdef int32_t find_pure_class(const double* value, idx_t n_classes) noexcept nogi
 
 def has_unit_terms(tree):
     """Whether every split of the tree is on one feature with weight 1."""
-    if tree.term_partner is not None or tree.lower_threshold is not None:
+    if is_general([tree]) or tree.set_ptr is not None:
         return False
     n_internal = tree.node_count - tree.n_leaves
     return tree.term_weight.size == n_internal and bool((tree.term_weight == 1.0).all())
@@ -224,13 +227,25 @@ cdef class PackedForest:
             terms[t].long_feature = &long_feature[0] + n_long
             n_table += len(parts[t][0])
             n_long += len(parts[t][1])
-        self._terms = (joined, weights, features, memory)
+        self._terms = (joined, weights, features, memory, self._join_sets(trees, terms))
         self._term_ranges = [part[3:] for part in parts]
         self.view.terms = terms
         self.view.lower = NULL
         if any(tree.lower_threshold is not None for tree in trees):
             self._lower = np.full(self._start[len(trees)], -np.inf)
             self.view.lower = &self._lower[0]
+
+    cdef object _join_sets(self, trees, PlaneTerms* terms):
+        """The sets of categories of all trees one after the other; returns their owner."""
+        cdef const uint16_t[::1] listed
+        cdef idx_t t, n_listed = 0
+        own = [np.zeros(0, dtype=np.uint16) if tree.set_ptr is None else tree.set_categories
+               for tree in trees]
+        listed = joined = np.concatenate([*own, np.zeros(1, dtype=np.uint16)])
+        for t in range(len(trees)):
+            terms[t].categories = &listed[0] + n_listed
+            n_listed += len(own[t])
+        return joined
 
     def _bind_models(self, trees):
         """Let leaf models read the arrays of the trees where they are."""
@@ -266,6 +281,7 @@ cdef class PackedForest:
         cdef const double[:, :, ::1] value = tree.value
         cdef const int32_t[::1] partner = tree.term_partner
         cdef const double[::1] lower = tree.lower_threshold
+        cdef const int64_t[::1] set_ptr = tree.set_ptr
         cdef idx_t n_nodes = left.shape[0]
         cdef NarrowNode* narrow = NULL
         cdef WideNode* wide = NULL
@@ -288,6 +304,8 @@ cdef class PackedForest:
                 raise ValueError(f"tree {t}: term_feature {term_feature[node]} is out of range")
             if partner is not None and partner[node] >= n_features:
                 raise ValueError(f"tree {t}: term_partner {partner[node]} is out of range")
+        if set_ptr is not None:
+            check_set_ranges(tree.set_ptr, tree.set_categories, n_nodes)
         if self.view.narrow:
             narrow = <NarrowNode*>self.view.narrow_nodes + self._start[t]
         elif self.view.has_oblique:
@@ -343,6 +361,10 @@ cdef class PackedForest:
             planes[slot].child = <uint32_t>child << 1 | (missing_left[node] != 0)
             planes[slot].first = first[node]
             planes[slot].n_more = n_more[node]
+            if set_ptr is not None and set_ptr[node + 1] > set_ptr[node]:
+                planes[slot].weight = set_ptr[node + 1] - set_ptr[node]
+                planes[slot].first = <uint32_t>set_ptr[node]
+                planes[slot].n_more = OBTREE_SET
             if lower is not None:
                 self._lower[self._start[t] + slot] = lower[node]
 

@@ -2,6 +2,7 @@
 
 from libc.stdint cimport int32_t, int64_t
 
+from obtree.core.dispatch cimport PlaneTerms
 from obtree.core.types cimport idx_t
 from obtree.tree.pack cimport PackedView
 from obtree.tree.reduce cimport Task
@@ -22,6 +23,7 @@ cdef class PackedForest:
     cdef object _term_ranges      # for each tree: (first, n_more) by node
     cdef double[::1] _lower
     cdef object _models           # owners of the models
+    cdef object _join_sets(self, trees, PlaneTerms* terms)
     cdef int _pack_tree(self, tree, idx_t t, int32_t[::1] position, int32_t[::1] depth,
                         int32_t[::1] stack, list vectors) except -1
 

@@ -32,6 +32,8 @@ def select_nodes(arrays, kept, left, right):
     number[kept] = np.arange(len(kept))
     selected = {name: array for name, array in arrays.items() if name in _OF_TREE}
     selected |= _select_ranges(arrays, "term_ptr", _BY_TERM, kept, ~is_leaf)
+    if "set_ptr" in arrays:
+        selected |= _select_ranges(arrays, "set_ptr", ("set_categories",), kept, ~is_leaf)
     # What becomes a leaf is a constant one: only leaves have terms.
     of_leaves = find_kind(arrays).fields
     by_term = [name for name, field in of_leaves.items() if field.by == "term"]

@@ -9,6 +9,7 @@ stack nor time (links are followed by doubling).
 import numpy as np
 
 from obtree.core.names import show
+from obtree.tree.category_sets import check_sets
 from obtree.tree.leaf_models import (
     check_classes,
     check_leaf_shapes,
@@ -21,9 +22,12 @@ from obtree.tree.tree import FIELDS, OPTIONAL_FIELDS, Tree, list_arrays
 
 # 1: the arrays every tree has. 2: those and some of the optional ones. 3: those of one kind of
 # leaves as well, by whose names the kind is known.
-# 4: an offset of the features, and any of the others.
+# 4: an offset of the features, and any of the others. 5: sets of categories, and any of the others.
 # A tree that can be written in an older format is, so that older versions read it.
-FORMATS = (1, 2, 3, 4)
+FORMATS = (1, 2, 3, 4, 5)
+
+# Which format an optional array is always there in; later ones may have it.
+_SINCE = {"feature_offset": 4, "set_ptr": 5, "set_categories": 5}
 
 # The packed form of a tree counts nodes and features with 31 bits.
 MAX_COUNT = 2**31 - 64
@@ -60,6 +64,8 @@ def tree_to_state(tree):
     state.update((name, np.asarray(array)) for name, array in arrays.items())
     if offset is not None:
         state.update(format=4, feature_offset=np.asarray(offset))
+    if tree.set_ptr is not None:
+        state["format"] = 5
     return state
 
 
@@ -86,8 +92,9 @@ def tree_from_state(state):
         raise ValueError("a tree state of format 3 must hold the arrays of its leaves")
     optional = set()
     if state["format"] > 1:
-        optional = OPTIONAL_FIELDS.keys() & state.keys() - {"feature_offset"}
-    if state["format"] == 4:
+        optional = OPTIONAL_FIELDS.keys() & state.keys() - _SINCE.keys()
+        optional |= {name for name, since in _SINCE.items() if since == state["format"]}
+    if state["format"] == 5 and "feature_offset" in state:
         optional.add("feature_offset")
     check_names("a tree state", state, {"n_features", *FIELDS, *optional, *kind.fields})
     check_count("n_features", state["n_features"], MAX_COUNT)
@@ -104,6 +111,8 @@ def tree_from_state(state):
     _check_values(arrays)
     _check_children(arrays)
     _check_terms(arrays, n_features)
+    if "set_ptr" in arrays:
+        check_sets(arrays)
     n_values = arrays["value"][0].size
     check_leaf_shapes(kind, arrays, len(arrays["value"]), n_values, n_features)
     check_leaf_values(kind, arrays, arrays["children_left"] == -1, arrays["n_classes"])
@@ -157,6 +166,8 @@ def _check_lengths(state):
     _check_length("term_ptr", state["term_ptr"], n_nodes + 1)
     if "feature_offset" in state:
         _check_length("feature_offset", state["feature_offset"], state["n_features"])
+    if "set_ptr" in state:
+        _check_length("set_ptr", state["set_ptr"], n_nodes + 1)
     if "lower_threshold" in state:
         _check_length("lower_threshold", state["lower_threshold"], n_nodes)
     n_terms = state["term_feature"].shape[0]

@@ -33,6 +33,8 @@ OPTIONAL_FIELDS = {
     "lower_threshold": np.float64,
     "term_share": np.float32,
     "feature_offset": np.float64,
+    "set_ptr": np.int64,
+    "set_categories": np.uint16,
 }
 
 
@@ -50,11 +52,18 @@ class Tree(OffsetModel):
     ``missing_go_left[i]``, else right. An axis split has one term of weight 1. A
     leaf has no terms, threshold 0 and both children -1.
 
-    Two kinds of node are more than planes, and trees that have them have two more arrays. Where
+    Three kinds of node are more than planes, and trees that have them have more arrays. Where
     ``term_partner[k]`` is not -1, term ``k`` is the product
     ``term_weight[k] * (x[term_feature[k]] * x[term_partner[k]])``. Where ``lower_threshold[i]``
     is finite, a row goes left only if the sum also exceeds it: when
     ``lower_threshold[i] < sum <= threshold[i]``.
+
+    Where ``set_ptr[i] < set_ptr[i + 1]`` the node tests a category. It has one term, of weight 1,
+    whose feature has the numbers of categories, and threshold 0.5. Those that are listed in
+    ``set_categories[set_ptr[i]:set_ptr[i + 1]]``, ascending, go to the other side than missing
+    values: right if ``missing_go_left[i]``, else left. All others, NaN and those that no training
+    row of the node had among them, go where missing values go. What the numbers stand for is known
+    to the estimator (``categories_``).
 
     A row gets ``value[i]`` of the leaf ``i`` that it reaches, unless the leaf is linear and has
     terms ``k`` in ``leaf_ptr[i]:leaf_ptr[i + 1]``. Then the numbers ::
@@ -109,6 +118,10 @@ class Tree(OffsetModel):
         Zero beyond the classes of an output.
     leaf_intercept : float64 (n_nodes, n_outputs * max_n_classes) or None
         Read at leaves that have terms only.
+    set_ptr : int64 (n_nodes + 1,) or None
+        Where the categories of each node begin. None, as the next, when no node tests one.
+    set_categories : uint16 (n_listed,) or None
+        Numbers of categories.
     feature_offset : float64 (n_features,) or None
         What is subtracted from each feature first. None when nothing is.
     leaf_kind : type
@@ -145,6 +158,8 @@ class Tree(OffsetModel):
     term_partner: NDArray[np.int32] | None
     lower_threshold: Floats | None
     term_share: NDArray[np.float32] | None
+    set_ptr: Integers | None
+    set_categories: NDArray[np.uint16] | None
     leaf_ptr: Integers | None
     leaf_feature: NDArray[np.int32] | None
     leaf_weight: Floats | None
@@ -205,6 +220,8 @@ class Tree(OffsetModel):
             self.term_partner = None
         if self.lower_threshold is not None and not np.isfinite(self.lower_threshold).any():
             self.lower_threshold = None
+        if self.set_ptr is not None and self.set_ptr[-1] == 0:
+            self.set_ptr = self.set_categories = None
         if self.term_share is not None and (np.diff(self.term_ptr) <= 1).all():
             self.term_share = None
         if not self.leaf_kind.is_needed(self):
@@ -278,6 +295,11 @@ class Tree(OffsetModel):
     def n_leaves(self) -> int:
         """Number of leaves."""
         return int(np.count_nonzero(self.children_left < 0))
+
+    @property
+    def has_planes_only(self) -> bool:
+        """Whether all tests are of sums: there are no products, intervals or sets."""
+        return self.term_partner is None and self.lower_threshold is None and self.set_ptr is None
 
     @property
     def has_linear_leaves(self) -> bool:

@@ -46,11 +46,12 @@ def test_what_is_read(interface):
     methods = [part for part in parts if "(" in part]
     assert [part.split("(")[0] for part in methods] == [
         "cdef object prepare",
+        "cdef object prepare_own",
         "cdef int bind",
         "cdef int begin_tree",
         "cdef int node_split",
     ]
-    assert methods[3].endswith("except -1 nogil")
+    assert methods[4].endswith("except -1 nogil")
     word = interface["modules"]["obtree/core/random.pxd"]["next_word"]
     assert word == ["cdef inline uint64_t next_word(RandState* rng) noexcept nogil"]
 

@@ -253,3 +253,14 @@ def test_sums_that_meet_the_threshold(slow_values):
 
             expected = slow_values(predict, x[:, few], background[:, few])[:, :, 0]
             np.testing.assert_allclose(found[:, few], expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("splitter", ["axis", "random_oblique", "oc1", "conic"])
+def test_sets_of_categories(slow_values, splitter):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 5)).astype(np.float32)
+    X[:, [1, 4]] = rng.integers(0, 40, (200, 2))
+    X[rng.random(X.shape) < 0.05] = np.nan
+    y = np.nan_to_num(np.isin(X[:, 1] % 5, [0, 3]) * 2.0 + X[:, 0] + (X[:, 4] % 2))
+    model = ObliqueForestRegressor(3, splitter=splitter, categorical_features=[1, 4])
+    check(model.set_params(random_state=0).fit(X, y), (X[:3], X[50:55], None), slow_values)

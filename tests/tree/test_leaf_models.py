@@ -151,7 +151,7 @@ CORRUPTIONS = [
     ],
     ("leaf_ptr", lambda s: s.update(format=2)),
     ("leaf_ptr", lambda s: s.update(format=1)),
-    ("format", lambda s: s.update(format=5)),
+    ("format", lambda s: s.update(format=6)),
     ("leaf_weight", lambda s: s.update(leaf_weight=s["leaf_weight"][:, :-1])),
     ("leaf_intercept", lambda s: s.update(leaf_intercept=s["leaf_intercept"][:, :0])),
     ("leaf_ptr", put("leaf_ptr", 0, -1)),

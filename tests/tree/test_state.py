@@ -148,7 +148,7 @@ def detach_cycle(state):
 
 CORRUPTIONS = [
     ("format", lambda state: state.pop("format")),
-    ("format", replace("format", 5)),
+    ("format", replace("format", 6)),
     ("feature_offset", replace("format", 4)),
     ("arrays of its leaves", replace("format", 3)),
     ("format", replace("format", "1")),

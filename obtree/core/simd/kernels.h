@@ -45,7 +45,12 @@ typedef struct {
     ptrdiff_t n_terms; /* that follow there */
     const double *long_weight;
     const int32_t *long_feature;
+    const uint16_t *categories; /* of sets */
 } obtree_plane_terms;
+
+/* In n_more: the node tests whether a category is one of those from `first` on, ascending; its weight
+ * is how many there are. */
+#define OBTREE_SET INT32_MIN
 
 /* Types of X that traverse_load reads, and the blocks it makes. */
 enum { OBTREE_UINT8, OBTREE_INT16, OBTREE_FLOAT32, OBTREE_FLOAT64 };

@@ -13,6 +13,8 @@
 #ifndef OBTREE_PLANES_H
 #define OBTREE_PLANES_H
 
+#include <math.h>
+
 #define OBTREE_LONG 16 /* terms of a sum that is folded */
 #define OBTREE_KINDS (OBTREE_LONG + 1) /* so many terms less one; folded; and leaves */
 #define OBTREE_WAITING 512 /* rows at a time: the lists are on the stack */
@@ -94,11 +96,37 @@ static inline double sum_short(const obtree_plane_node *node, const obtree_term 
     return sum;
 }
 
+/* What sends a category of the node's set to the other side than missing ones; NaN for others. See
+ * find_category of data/hyperplane.pxd. */
+static double read_set(const obtree_plane_node *node, const obtree_plane_terms *terms,
+                       const float *x)
+{
+    const uint16_t *listed = terms->categories + node->first;
+    const float category = x[node->feature];
+    uint32_t start = 0;
+    uint32_t n = (uint32_t)node->weight;
+    while (start < n) {
+        const uint32_t middle = start + (n - start) / 2;
+        const float found = (float)listed[middle];
+        if (found < category) {
+            start = middle + 1;
+        } else if (found > category) {
+            n = middle;
+        } else {
+            return found == category ? (double)(node->child & 1u) : (double)NAN;
+        }
+    }
+    return (double)NAN;
+}
+
 static double sum_plane(const obtree_plane_node *node, const obtree_plane_terms *terms,
                         const float *x)
 {
     const ptrdiff_t n = node->n_more;
     if (n < 0) {
+        if (n == OBTREE_SET) {
+            return read_set(node, terms, x);
+        }
         return sum_long(terms->long_weight + node->first, NULL, -n, x + node->feature);
     }
     if (n + 1 >= OBTREE_LONG) {
@@ -195,7 +223,7 @@ static void traverse_planes(const obtree_plane_node *nodes, const obtree_plane_t
     }
 }
 
-/* Products and intervals: row by row. */
+/* Products and intervals, and sets beside them: row by row. */
 static double sum_form(const obtree_term *term, ptrdiff_t n, const float *x)
 {
     double lanes[OBTREE_LONG];
@@ -233,7 +261,9 @@ static void traverse_forms(const obtree_plane_node *nodes, const obtree_plane_te
         uint32_t at = 1;
         while (nodes[at].threshold == nodes[at].threshold) {
             const obtree_plane_node *node = nodes + at;
-            const double sum = sum_form(terms->term + node->first, node->n_more, x);
+            const double sum = node->n_more == OBTREE_SET
+                ? read_set(node, terms, x)
+                : sum_form(terms->term + node->first, node->n_more, x);
             if (lower != NULL && sum <= lower[at]) {
                 at = (node->child >> 1) + 1;
             } else {
