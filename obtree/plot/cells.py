@@ -93,6 +93,8 @@ def plot_cells(
             f"plot_cells draws trees of two features, and this one has {tree.n_features}; expected "
             "a model that was fitted to two columns"
         )
+    if tree.set_ptr is not None:
+        raise ValueError("plot_cells draws trees of numbers, and this one has sets of categories")
     described = TreeDescription(tree, feature_names, class_names)
     limits = find_limits(X, ax)
     if ax is None:

@@ -15,7 +15,7 @@ import numpy as np
 from obtree.core.params import FLAG, Integer, check_param, check_params
 from obtree.tree.colours import DARK, TOP, WHITE, fade, list_colours
 from obtree.tree.describe import TreeDescription
-from obtree.tree.members import find_tree
+from obtree.tree.members import find_categories, find_tree
 from obtree.tree.parts import Spread
 
 #: Outputs that are shown; more are counted.
@@ -112,7 +112,7 @@ def make_cards(model, *, member, max_depth, feature_names, class_names, precisio
     check_param("precision", precision, Integer(0))
     check_param("max_depth", max_depth, None, Integer(0))
     tree, feature_names, class_names = find_tree(model, member, feature_names, class_names)
-    described = TreeDescription(tree, feature_names, class_names, precision)
+    described = TreeDescription(tree, feature_names, class_names, precision, find_categories(model))
     maker = CardMaker(described, **style)
     cards = [maker.make(place) for place in described.list_places(max_depth)]
     return described, cards, maker.list_legend()

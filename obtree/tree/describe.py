@@ -12,7 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from obtree.core.params import refuse_param
+from obtree.tree.category_sets import list_categories
 from obtree.tree.parts import WeightedSum
+
+#: Categories of a set that are named.
+MAX_MEMBERS = 6
 
 #: What no line of text and no picture can hold: control characters and halves of surrogates.
 _UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
@@ -32,6 +36,10 @@ class Test:
         Digits that thresholds need.
     missing_is_yes : bool
         Whether rows for which the sum cannot be known count as yes.
+    members : list of str or None
+        Categories for which the answer is yes, or no where `is_negated`, if it is these that the
+        test is about; all others have the other answer. None otherwise.
+    is_negated : bool
     """
 
     __test__ = False  # its name is not that of a test of pytest
@@ -41,6 +49,8 @@ class Test:
     lower: float
     decimals: int
     missing_is_yes: bool
+    members: list | None = None
+    is_negated: bool = False
 
     @property
     def is_plain(self):
@@ -54,7 +64,13 @@ class Test:
     def write_limit(self):
         """What the sum must be for a yes, as text that follows it."""
         text = f"<= {self.threshold:.{self.decimals}f}"
+        if self.members is not None:
+            text = self.write_set()
         return text + (" or missing" if self.missing_is_yes else "")
+
+    def write_set(self):
+        """Which categories count as yes, as text."""
+        return f"{'not ' if self.is_negated else ''}in {_write_members(self.members)}"
 
     def write_lower(self):
         """What stands before the sum, as text; empty where there is no lower limit."""
@@ -110,7 +126,7 @@ class Place:
 
 
 class TreeDescription:
-    """A tree with names for its features and classes.
+    """A tree with names for its features, their categories, and classes.
 
     Parameters
     ----------
@@ -121,6 +137,8 @@ class TreeDescription:
         Names of the classes, or such a sequence for each of several outputs; numbers by default.
     decimals : int, default=2
         Digits after the point.
+    categories : list of (sequence or None), optional
+        What the numbers of categories stand for, by feature; the numbers themselves by default.
 
     Attributes
     ----------
@@ -128,7 +146,7 @@ class TreeDescription:
         Whether values of nodes have no meaning, as in trees of densities.
     """
 
-    def __init__(self, tree, feature_names=None, class_names=None, decimals=2):
+    def __init__(self, tree, feature_names=None, class_names=None, decimals=2, categories=None):
         self.tree = tree
         self.decimals = decimals
         n_features = tree.n_features
@@ -136,6 +154,7 @@ class TreeDescription:
         if names is None:
             names = [f"x[{j}]" for j in range(n_features)]
         self.feature_names = names
+        self._categories = categories
         self.marked = _mark_offsets(names, tree.feature_offset)
         self.class_names = _check_classes(tree, class_names)
         self._digits = _count_digits(tree, decimals)
@@ -194,13 +213,47 @@ class TreeDescription:
                 if j >= 0:
                     named[k] += "^2" if j == features[k] else f"*{names[j]}"
         lower = -math.inf if tree.lower_threshold is None else tree.lower_threshold[node]
+        members, is_negated = self.list_members(node)
         return Test(
             sum=WeightedSum(named, tree.term_weight[terms]),
             threshold=float(tree.threshold[node]),
             lower=float(lower),
             decimals=decimals,
             missing_is_yes=bool(tree.missing_go_left[node]),
+            members=members,
+            is_negated=is_negated,
         )
+
+    def list_members(self, node):
+        """The categories that a node tests, the fewer ones of yes and no where all are known.
+
+        Parameters
+        ----------
+        node : int
+
+        Returns
+        -------
+        members : list of str or None
+            None for a node without a set.
+        is_negated : bool
+            Whether these are the ones for which it says no.
+        """
+        tree = self.tree
+        if tree.set_ptr is None or tree.set_ptr[node] == tree.set_ptr[node + 1]:
+            return None, False
+        missing_left = bool(tree.missing_go_left[node])
+        names = self.list_categories(tree.term_feature[tree.term_ptr[node]])
+        if names is None:
+            return [str(number) for number in list_categories(tree, node)], missing_left
+        listed = np.isin(np.arange(len(names)), list_categories(tree, node))
+        is_fewer = 2 * np.count_nonzero(listed) <= len(names)
+        chosen = [name for name, own in zip(names, listed == is_fewer, strict=True) if own]
+        return chosen, missing_left == is_fewer
+
+    def list_categories(self, feature):
+        """What the numbers of a feature's categories stand for, as text; None if not known."""
+        names = None if self._categories is None else self._categories[feature]
+        return None if names is None else [clean_name(name) for name in names]
 
     def list_outputs(self, node):
         """What the rows of a node say about each output.
@@ -265,6 +318,13 @@ def clean_name(name):
         White space is single blanks; other control characters are replaced.
     """
     return _UNPRINTABLE.sub("\ufffd", " ".join(str(name).split()))
+
+
+def _write_members(names):
+    """The first categories of a set, as text."""
+    shown = names[:MAX_MEMBERS] if len(names) > MAX_MEMBERS + 1 else names
+    rest = f" and {len(names) - len(shown)} more" if len(shown) < len(names) else ""
+    return f"{{{', '.join(shown)}{rest}}}"
 
 
 def _check_names(what, names, n_expected):

@@ -3,7 +3,7 @@
 from obtree.core.hints import Names
 from obtree.core.params import Integer, check_param
 from obtree.tree.describe import TreeDescription
-from obtree.tree.members import find_tree, list_members
+from obtree.tree.members import find_categories, find_tree, list_members
 from obtree.tree.summary import summarise_forest
 
 
@@ -77,7 +77,7 @@ def export_text(
     if members is not None and member is None:
         return summarise_forest(model, members, feature_names, decimals)
     tree, feature_names, class_names = find_tree(model, member, feature_names, class_names)
-    described = TreeDescription(tree, feature_names, class_names, decimals)
+    described = TreeDescription(tree, feature_names, class_names, decimals, find_categories(model))
     lines = []
     indents = [""]  # of the nodes on the path to the next, by depth
     for place in described.list_places(max_depth):

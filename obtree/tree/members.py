@@ -66,6 +66,21 @@ def find_tree(model, member=None, feature_names=None, class_names=None, what="mo
     return tree, feature_names, class_names
 
 
+def find_categories(model):
+    """What the numbers of categories stand for.
+
+    Parameters
+    ----------
+    model : Tree, fitted tree estimator or fitted forest
+
+    Returns
+    -------
+    list or None
+        By feature.
+    """
+    return getattr(model, "categories_", None)
+
+
 def get_tree(model):
     """The tree that something is or has.
 

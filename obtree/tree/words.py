@@ -10,7 +10,9 @@ MOST_DIGITS = 12
 MAX_CLASSES, LEAST_FRACTION = 3, 0.005
 
 
-def explain_path(tree, row, feature_names=None, class_names=None, decimals=2, max_terms=5):
+def explain_path(
+    tree, row, feature_names=None, class_names=None, decimals=2, max_terms=5, categories=None
+):
     """Say which tests lead a row to its leaf, and what it gets there.
 
     Parameters
@@ -24,13 +26,15 @@ def explain_path(tree, row, feature_names=None, class_names=None, decimals=2, ma
         Digits after the point; more where a value would look like what it is compared with.
     max_terms : int, default=5
         Terms of a sum that are named, those that contribute most.
+    categories : list of (sequence or None), optional
+        As `TreeDescription` takes them.
 
     Returns
     -------
     str
         A line for each sentence.
     """
-    described = TreeDescription(tree, feature_names, class_names, decimals)
+    described = TreeDescription(tree, feature_names, class_names, decimals, categories)
     plain = tree.shifted
     leaf = int(plain.apply(row)[0])
     passed = set(plain.decision_path(row).indices.tolist())
@@ -57,6 +61,8 @@ def _write_test(described, node, x, is_yes, max_terms):
     if lacking.any():
         names = [test.sum.names[k] for k in np.flatnonzero(lacking)]
         return _write_missing(test, names, is_yes, max_terms)
+    if test.members is not None:
+        return _write_category(described, test, tree.term_feature[terms][0], values[0], is_yes)
     gives = tree.term_weight[terms] * values
     # As far from the threshold as in the numbers of the tree, which may be shifted ones.
     total = float(gives.sum()) + (test.threshold - float(tree.threshold[node]))
@@ -84,6 +90,18 @@ def _write_test(described, node, x, is_yes, max_terms):
     return f"{', '.join(shown)}: together {total:.{digits}f}, {verdict}."
 
 
+def _write_category(described, test, feature, value, is_yes):
+    """The sentence of a test of a category."""
+    names = described.list_categories(feature)
+    known = names is not None and 0 <= value < len(names)
+    name = names[int(value)] if known else f"{value:g}"
+    question = test.write_set()
+    if not is_yes:
+        was_denied = question.startswith("not ")
+        question = question.removeprefix("not ") if was_denied else f"not {question}"
+    return f"{test.sum.names[0]} is {name}, {question}."
+
+
 def _write_missing(test, names, is_yes, max_terms):
     """The sentence of a test of which features are missing."""
     what = ", ".join(names[:max_terms])
@@ -92,6 +110,10 @@ def _write_missing(test, names, is_yes, max_terms):
     verb = "is" if len(names) == 1 else "are"
     question = f"{test.write_lower()}{test.write_sum(max_terms)} <= "
     answer = f"{question}{test.threshold:.{test.decimals}f}"
+    if test.members is not None:
+        answer = f"{test.sum.names[0]} {test.write_set()}"
+        names_known = "is missing or a category that was not known"
+        return f"{what} {names_known}, which counts as {'yes' if is_yes else 'no'} to {answer}."
     return f"{what} {verb} missing, which counts as {'yes' if is_yes else 'no'} to {answer}."
 
 
