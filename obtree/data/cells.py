@@ -52,8 +52,8 @@ def read_cells(X):
         filled = read_cells(cells)
         return X if filled is cells else filled
     names = list_names(X)
-    dtypes = _list_dtypes(X)
-    times = set(filter(_is_time_dtype, set(dtypes)))  # a wide table has few types
+    dtypes = list_dtypes(X)
+    times = set(filter(is_time_dtype, set(dtypes)))  # a wide table has few types
     for j, dtype in enumerate(dtypes if times else ()):
         if dtype in times:
             raise ValueError(_describe_times(dtype, name_column(j, names)))
@@ -81,7 +81,7 @@ def read_values(values, complaint):
     """
     if not hasattr(values, "dtype"):
         values = np.asarray(values)
-    if _is_time_dtype(values.dtype):
+    if is_time_dtype(values.dtype):
         raise ValueError(f"{complaint}: got {values.dtype}; {REMEDY}")
     if getattr(values.dtype, "kind", "") != "O" or hasattr(values.dtype, "categories"):
         return values
@@ -145,7 +145,7 @@ def _is_time_type(kind):
     return issubclass(kind, TIME_TYPES) or kind.__name__ == "Period"
 
 
-def _list_dtypes(X):
+def list_dtypes(X):
     """Return the types of the columns, as the library of the table describes them."""
     if hasattr(X, "dtypes"):
         return list(X.dtypes)
@@ -154,7 +154,7 @@ def _list_dtypes(X):
     return [getattr(X, "dtype", None)]
 
 
-def _is_time_dtype(dtype):
+def is_time_dtype(dtype):
     """Tell whether a column type is one of dates, times or durations."""
     # Categories and dictionaries of dates become dates when they are read.
     categories = getattr(getattr(dtype, "categories", None), "dtype", None)

@@ -20,6 +20,7 @@ import scipy.sparse as sp
 from sklearn.utils.validation import validate_data
 
 from obtree.core.names import name_column
+from obtree.data.categories import CategoryEncoder
 from obtree.data.cells import REMEDY, describe_bad_cell, read_cells
 from obtree.data.offset import shift_features
 from obtree.data.precision import (
@@ -49,17 +50,20 @@ CONVERTED_CELLS = 2**24
 READ_IN_PLACE = (np.dtype(np.uint8), np.dtype(np.int16))
 
 
-def validate_fit_features(estimator, X, rounds=True):
+def validate_fit_features(estimator, X, rounds=True, encoder=None):
     """Check the training features and record their number and names.
 
     Parameters
     ----------
     estimator : estimator object
-        Receives ``n_features_in_`` and, for data frames, ``feature_names_in_``.
+        Receives ``n_features_in_`` and, for data frames, ``feature_names_in_``; also what
+        is known of categories if it has ``categorical_features``.
     X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
         What the user passed to ``fit``.
     rounds : bool, default=True
         Whether sparse features become float32 at once.
+    encoder : CategoryEncoder, optional
+        What is known of categories already, by an earlier fit.
 
     Returns
     -------
@@ -67,6 +71,8 @@ def validate_fit_features(estimator, X, rounds=True):
         Features; shares memory with the input where no change was needed. Numbers may still
         be wide, and dense ones infinite: `round_features` is next.
     """
+    if hasattr(estimator, "categorical_features"):
+        X = _encode_categories(estimator, X, encoder)
     checked = _validate_features(
         estimator,
         X,
@@ -142,6 +148,9 @@ def validate_predict_features(estimator, X, offset=None):
     X : ndarray of float32 in C order, or csr_matrix of float32
         An array of a type in `READ_IN_PLACE` comes back as it is if there is no offset.
     """
+    encoder = getattr(estimator, "_encoder", None)
+    if encoder is not None:
+        X = encoder.transform(X)
     if offset is not None:
         return _validate_shifted(estimator, X, offset)
     if _is_plain_array(estimator, X):
@@ -155,6 +164,28 @@ def validate_predict_features(estimator, X, offset=None):
             estimator, X, reset=False, dtype=np.float32, order="C", accept_sparse="csr"
         )
     return X if sp.issparse(X) else np.require(X, requirements=["C", "A"])
+
+
+def _encode_categories(estimator, X, encoder):
+    """Return features with numbers for categories, and let the estimator know these."""
+    if encoder is None:
+        encoder = CategoryEncoder.learn(X, estimator.categorical_features)
+    set_categories(estimator, encoder)
+    return X if encoder is None else encoder.transform(X)
+
+
+def set_categories(estimator, encoder):
+    """Set the fitted attributes that describe categories.
+
+    Parameters
+    ----------
+    estimator : estimator object
+    encoder : CategoryEncoder or None
+        None when all features are numbers.
+    """
+    estimator._encoder = encoder
+    estimator.is_categorical_ = None if encoder is None else encoder.is_categorical
+    estimator.categories_ = None if encoder is None else encoder.categories
 
 
 def _validate_shifted(estimator, X, offset):
@@ -183,7 +214,10 @@ def _validate_features(estimator, X, rounds=True, **params):
         if is_date:
             raise ValueError(f"X must hold numbers only, got a date ({place}); {REMEDY}") from None
         kind = TypeError if isinstance(error, TypeError) else ValueError
-        raise kind(f"X must hold numbers only: {error} ({place})") from None
+        remedy = "ObliqueTree and ObliqueForest estimators take categories by categorical_features"
+        if getattr(estimator, "categorical_features", None) is not None:
+            remedy = "name columns of categories in categorical_features"
+        raise kind(f"X must hold numbers only: {error} ({place}); {remedy}") from None
     # A converted list or frame is known by its shape only now.
     _refuse_oversized(checked)
     names = getattr(estimator, "feature_names_in_", None)

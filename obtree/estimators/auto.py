@@ -69,7 +69,7 @@ class BaseAutoForest(BaseObliqueForest):
             return super()._grow_missing(plan, grown, entropy, stats)
         settings = list_settings(self, self._known_settings())
         constrained = plan.rule.monotonic_cst is not None
-        settings = select_settings(settings, self, plan.X, constrained)
+        settings = select_settings(settings, self, plan.X, constrained, plan.categorical)
         race = Race(self, plan, settings, entropy, may_boost=not grown)
         known = getattr(self, "_outcome", None)
         if known is not None and len(known.first) == len(settings):

@@ -61,9 +61,7 @@ class BaseForestModel(WarmStartMixin, ProximityMixin, BaseModel):
         estimators = []
         for tree, seed in zip(trees, seeds, strict=True):
             estimator = kind(**{**params, "random_state": int(seed)})
-            estimator.n_features_in_ = self.n_features_in_
-            if hasattr(self, "feature_names_in_"):
-                estimator.feature_names_in_ = self.feature_names_in_
+            estimator._adopt_features(self)
             estimator._store_tree(tree, classes, max_features)
             estimators.append(estimator)
         return estimators
@@ -215,7 +213,8 @@ class BaseObliqueForest(BaseForestModel, BaseOblique):
             self._check_forest_params()
             grown, entropy = self._recall_forest()
             known_offset = [tree.tree_.feature_offset for tree in grown[:1]]
-            plan = self._plan_growth(X, y, sample_weight, known_offset)
+            known = getattr(self, "_encoder", None) if grown else None
+            plan = self._plan_growth(X, y, sample_weight, known_offset, known)
             if grown:
                 self._check_same_problem(grown[0], plan)
             if self._grow_and_store(plan, grown, entropy) or not hasattr(self, "oob_score_"):

@@ -20,6 +20,7 @@ from obtree.core.params import Integer, Number, check_param, refuse_param
 from obtree.criterion.registry import find_criterion
 from obtree.data.validate import (
     round_features,
+    set_categories,
     validate_fit_features,
     validate_predict_features,
 )
@@ -146,6 +147,8 @@ class BaseModel(CallbackSupportMixin, DocLinkMixin, MultiOutputMixin, BaseEstima
         self.n_features_in_ = other.n_features_in_
         if hasattr(other, "feature_names_in_"):
             self.feature_names_in_ = other.feature_names_in_
+        if hasattr(self, "categorical_features"):
+            set_categories(self, getattr(other, "_encoder", None))
 
     def _read_features(self, X):
         """Check the rows to predict."""
@@ -169,14 +172,15 @@ class BaseModel(CallbackSupportMixin, DocLinkMixin, MultiOutputMixin, BaseEstima
 class BaseOblique(BaseModel):
     """What greedy trees and forests do."""
 
-    def _plan_growth(self, X, y, sample_weight, known_offset=()):
+    def _plan_growth(self, X, y, sample_weight, known_offset=(), encoder=None):
         """Check parameters and data and return a `GrowthPlan`.
 
-        Trees that are there already pass their offset on, in a sequence of one.
+        Trees that are there already pass their offset on, in a sequence of one, and categories.
         """
         find_criterion(self.criterion, self._target_kind)
         splitter = self._make_splitter()
-        X = validate_fit_features(self, X, rounds=not any(o is not None for o in known_offset))
+        rounds = not any(o is not None for o in known_offset)
+        X = validate_fit_features(self, X, rounds=rounds, encoder=encoder)
         target = self._encode_target(y, X.shape[0])
         weight = validate_sample_weight(sample_weight, X.shape[0])
         by_class = self._expand_class_weight(target, weight)
@@ -204,6 +208,7 @@ class BaseOblique(BaseModel):
             ccp_alpha=check_param("ccp_alpha", self.ccp_alpha, Number(0.0)),
             leaf=resolve_leaf(self, monotonic_cst),
             offset=offset,
+            categorical=getattr(self, "is_categorical_", None),
         )
 
     def _check_splitter(self):

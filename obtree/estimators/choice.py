@@ -57,7 +57,7 @@ def choose_plan(estimator, plan, seed):
     """
     settings = list_settings(estimator, TREES)
     constrained = plan.rule.monotonic_cst is not None
-    settings = select_settings(settings, estimator, plan.X, constrained)
+    settings = select_settings(settings, estimator, plan.X, constrained, plan.categorical)
     growths = [_resolve_setting(estimator, plan, setting) for setting in settings]
     losses, seconds = np.full(len(settings), np.nan), [0.0] * len(settings)
     best = 0

@@ -274,15 +274,18 @@ class ForestEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Proximi
             "min_samples_leaf": self.min_samples_leaf,
             "max_features": self.max_features,
         }
+        numbers = {"categorical_features": None}
         if guide == "density":
             grower, y = _DensityGrower(**params), None
         elif guide == "y":
             is_real = type_of_target(y, input_name="y").startswith("continuous")
-            grower = (ObliqueTreeRegressor if is_real else ObliqueTreeClassifier)(**params)
+            grower = (ObliqueTreeRegressor if is_real else ObliqueTreeClassifier)(
+                **params, **numbers
+            )
         else:
             # No gain means anything, and every split has one.
             y = np.random.default_rng(entropy).uniform(size=_count_rows(X))
-            grower = ObliqueTreeRegressor(**{**params, "splitter": "axis_random"})
+            grower = ObliqueTreeRegressor(**{**params, **numbers, "splitter": "axis_random"})
         plan = grower._plan_growth(X, y, sample_weight)
         vars(self).pop("feature_names_in_", None)
         self.n_features_in_ = grower.n_features_in_

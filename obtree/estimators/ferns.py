@@ -215,6 +215,7 @@ class FernClassifier(UpdateForestMixin, ClassificationTask, BaseForestModel):
             max_depth=depth,
             max_features=n_candidates,
             class_weight=self.class_weight,
+            categorical_features=None,
         )
 
     def _list_tree_params(self):
@@ -223,6 +224,7 @@ class FernClassifier(UpdateForestMixin, ClassificationTask, BaseForestModel):
             "splitter": self.splitter,
             "max_depth": self.depth,
             "max_features": self.n_candidates,
+            "categorical_features": None,
         }
         return ObliqueTreeClassifier(**params).get_params(deep=False)
 

@@ -92,6 +92,10 @@ class ObliqueForestClassifier(
         Whether features are drawn by how relevant a small forest finds them, so that those that
         have nothing to say seldom take part; "auto" leaves it to the settings of a race, and
         means False for a single splitter.
+    categorical_features : "from_dtype", None or array-like, default="from_dtype"
+        Columns that are categories, which are divided by sets: a mask, numbers or names.
+        "from_dtype" takes those of a data frame that hold categories, text or truth values, None
+        takes none. See :doc:`/user_guide/categories`.
 
     Attributes
     ----------
@@ -112,6 +116,10 @@ class ObliqueForestClassifier(
         Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Names of the features, when X had names.
+    is_categorical_ : bool ndarray of shape (n_features_in_,) or None
+        Which features are categories; None when none is.
+    categories_ : list of (ndarray or None) or None
+        The categories of each such feature, in the order of the numbers that stand for them.
     max_features_ : int
         Resolved value of `max_features`.
     feature_importances_ : ndarray of shape (n_features_in_,)
@@ -175,6 +183,7 @@ class ObliqueForestClassifier(
         leaf: hints.ClassLeaf = "constant",
         leaf_l2: float = 1.0,
         relevance: bool | Literal["auto"] = "auto",
+        categorical_features: hints.Categorical = "from_dtype",
     ) -> None:
         self.n_estimators = n_estimators
         self.splitter = splitter
@@ -202,6 +211,7 @@ class ObliqueForestClassifier(
         self.leaf = leaf
         self.leaf_l2 = leaf_l2
         self.relevance = relevance
+        self.categorical_features = categorical_features
 
     def _balances_subsample(self):
         """Tell whether classes are balanced in each bootstrap."""
@@ -297,6 +307,10 @@ class ObliqueForestRegressor(DistributionMixin, UpdateForestMixin, RegressionTas
         Whether features are drawn by how relevant a small forest finds them, so that those that
         have nothing to say seldom take part; "auto" leaves it to the settings of a race, and
         means False for a single splitter.
+    categorical_features : "from_dtype", None or array-like, default="from_dtype"
+        Columns that are categories, which are divided by sets: a mask, numbers or names.
+        "from_dtype" takes those of a data frame that hold categories, text or truth values, None
+        takes none. See :doc:`/user_guide/categories`.
 
     Attributes
     ----------
@@ -313,6 +327,10 @@ class ObliqueForestRegressor(DistributionMixin, UpdateForestMixin, RegressionTas
         Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Names of the features, when X had names.
+    is_categorical_ : bool ndarray of shape (n_features_in_,) or None
+        Which features are categories; None when none is.
+    categories_ : list of (ndarray or None) or None
+        The categories of each such feature, in the order of the numbers that stand for them.
     max_features_ : int
         Resolved value of `max_features`.
     feature_importances_ : ndarray of shape (n_features_in_,)
@@ -377,6 +395,7 @@ class ObliqueForestRegressor(DistributionMixin, UpdateForestMixin, RegressionTas
         leaf: hints.NumberLeaf = "constant",
         leaf_l2: float = 1.0,
         relevance: bool | Literal["auto"] = "auto",
+        categorical_features: hints.Categorical = "from_dtype",
     ) -> None:
         self.n_estimators = n_estimators
         self.splitter = splitter
@@ -403,6 +422,7 @@ class ObliqueForestRegressor(DistributionMixin, UpdateForestMixin, RegressionTas
         self.leaf = leaf
         self.leaf_l2 = leaf_l2
         self.relevance = relevance
+        self.categorical_features = categorical_features
 
     def _shape_out_of_bag(self, values):
         """Return the shape of `predict`."""

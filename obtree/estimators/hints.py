@@ -21,6 +21,9 @@ OutOfBagScore = bool | Callable[[Array, Array], float]
 #: 1, 0 or -1 for each feature.
 Monotonic = ArrayLike | dict[Any, int] | None
 
+#: Columns of categories: a mask, numbers or names of columns.
+Categorical = Literal["from_dtype"] | ArrayLike | None
+
 #: How nodes are split: a name, an object with parameters, or a class.
 SplitterLike = str | Splitter | type[Splitter]
 #: The same, or several for a race.

@@ -20,7 +20,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from obtree.core.names import show
 from obtree.core.params import check_param
+from obtree.data.categories import CategoryEncoder
 from obtree.data.offset import have_same_offset
+from obtree.data.validate import set_categories
 from obtree.estimators.bagging import BaseForestModel
 from obtree.estimators.density import DensityForest
 from obtree.estimators.disjunctive import (
@@ -53,6 +55,7 @@ HEADER_FIELDS = {
     "params",
     "n_features",
     "feature_names",
+    "categories",
     "max_features",
     "class_kinds",
     "members",
@@ -115,6 +118,9 @@ def describe_estimator(estimator):
         "max_features": estimator.max_features_,
         "class_kinds": kinds,
     }
+    encoder = getattr(estimator, "_encoder", None)
+    if encoder is not None:
+        header["categories"] = encoder.to_lists()
     children = list(getattr(estimator, "estimators_", ()))
     trees = estimator._list_trees()
     chains = getattr(estimator, "chains_", ())
@@ -174,6 +180,8 @@ def restore_estimator(header, arrays, max_bytes, allow_plugins):
     trees = [from_state(state) for state in unpack_states(arrays, max_bytes)]
     for tree in trees:
         check(tree, trees[0], estimator.n_features_in_, classes)
+        if not soft:
+            _check_sets(tree, estimator)
     max_features = _check_count("max_features", header["max_features"])
     is_forest = isinstance(estimator, BaseForestModel)
     if seeds.shape != (len(trees) if is_forest else 0,) or seeds.dtype != np.uint32:
@@ -251,6 +259,14 @@ def _list_member_kinds(estimator):
 def _restore_features(estimator, header):
     """Set the fitted attributes that describe X."""
     estimator.n_features_in_ = _check_count("n_features", header["n_features"])
+    if "categories" in header and not hasattr(estimator, "categorical_features"):
+        raise ValueError("it has categories, which no such model knows")
+    if hasattr(estimator, "categorical_features"):
+        known = header.get("categories")
+        encoder = None if known is None else CategoryEncoder.from_lists(known)
+        if encoder is not None and len(encoder.categories) != estimator.n_features_in_:
+            raise ValueError("it does not have categories, or none, for each feature")
+        set_categories(estimator, encoder)
     names = header["feature_names"]
     if names is None:
         return
@@ -278,6 +294,19 @@ def _check_tree(tree, first, n_features, classes):
         or not have_same_offset(tree.feature_offset, first.feature_offset)
     ):
         raise ValueError("its trees disagree with each other or with its header")
+
+
+def _check_sets(tree, estimator):
+    """Refuse sets of what are no categories, and sums of what are some."""
+    is_categorical = getattr(estimator, "is_categorical_", None)
+    if is_categorical is None:
+        is_categorical = np.zeros(tree.n_features, dtype=bool)
+    by_set = np.zeros(tree.node_count, dtype=bool)
+    if tree.set_ptr is not None:
+        by_set = np.diff(tree.set_ptr) > 0
+    of_set = np.repeat(by_set, np.diff(tree.term_ptr))
+    if (is_categorical[tree.term_feature] != of_set).any():
+        raise ValueError("its trees and its categories disagree")
 
 
 def _check_form(form, first, n_features, classes):

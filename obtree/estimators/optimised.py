@@ -119,7 +119,7 @@ class BaseOptimised(BaseModel):
         """Return the greedy tree that checks the data and grows the start."""
         kind = ObliqueTreeClassifier if is_classifier(self) else ObliqueTreeRegressor
         params = {name: getattr(self, name) for name in START_PARAMS if hasattr(self, name)}
-        return kind(splitter=self._check_splitter(), **params)
+        return kind(splitter=self._check_splitter(), categorical_features=None, **params)
 
     def _make_optimiser(self, problem):
         """Return the `Optimiser` that the parameters describe."""
@@ -362,10 +362,10 @@ def _store_report(estimator, report):
 
 def _check_start(tree):
     """Refuse trees whose nodes are more than planes."""
-    if tree.term_partner is not None or tree.lower_threshold is not None:
+    if not tree.has_planes_only:
         raise ValueError(
-            "init has nodes with products of features or with intervals; expected a tree of "
-            "planes, such as one grown by 'axis', 'random_oblique', 'oc1' or 'co2'"
+            "init has nodes with products of features, intervals or sets of categories; expected "
+            "a tree of planes, such as one grown by 'axis', 'random_oblique', 'oc1' or 'co2'"
         )
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.utils.class_weight import compute_class_weight
 
 from obtree.builder.rule import NO_LIMIT, GrowthRule
-from obtree.core.names import list_names, show, suggest
+from obtree.core.names import list_names, name_column, show, suggest
 from obtree.core.params import FLAG, Fraction, Integer, Number, check_param, refuse_param
 from obtree.core.saved import SavedPart
 from obtree.criterion.linear_gaussian import LinearGaussian
@@ -169,6 +169,14 @@ def resolve_monotonic_cst(estimator, splitter, n_outputs, n_classes):
         refuse_param("monotonic_cst", given, expected=expected, wrong_type=False)
     if not signs.any():
         return None
+    categorical = getattr(estimator, "is_categorical_", None)
+    if categorical is not None and signs[categorical].any():
+        j = np.flatnonzero(categorical & (signs != 0))[0]
+        names = getattr(estimator, "feature_names_in_", None)
+        raise ValueError(
+            f"monotonic_cst={show(given)} constrains {name_column(j, names)}, whose categories "
+            "have no order; expected 0 there"
+        )
     if getattr(estimator, "rotation", None) is not None:
         raise ValueError(
             f"monotonic_cst cannot be honoured with rotation={show(estimator.rotation)}, whose "

@@ -41,6 +41,8 @@ class GrowthPlan:
         What fits the leaves; None when they are constant.
     offset : ndarray of float64 or None
         What has been subtracted from the columns of X, for trees to subtract as well.
+    categorical : ndarray of bool or None
+        Which columns of X have the numbers of categories; None when none has.
     dataset : Dataset or None
         X encoded, where several calls of `grow` share it; all rows take part then.
     """
@@ -55,6 +57,7 @@ class GrowthPlan:
     ccp_alpha: float
     leaf: LeafFitter | None = None
     offset: np.ndarray | None = None
+    categorical: np.ndarray | None = None
     dataset: Dataset | None = None
 
     @property
@@ -116,7 +119,7 @@ class GrowthPlan:
             Its rows are those that take part.
         """
         plan = self.take_rows()
-        dataset = Dataset(plan.X, n_threads=n_threads, keep_rows=True)
+        dataset = Dataset(plan.X, n_threads=n_threads, keep_rows=True, categorical=self.categorical)
         return dataclasses.replace(plan, dataset=dataset)
 
     def grow(self, seeds, *, n_threads=1, **options):
@@ -143,7 +146,9 @@ class GrowthPlan:
         dataset = self.dataset
         if dataset is None:
             keep_rows = getattr(self.splitter, "needs_rows", False)
-            dataset = Dataset(X, n_threads=n_threads, keep_rows=keep_rows)
+            dataset = Dataset(
+                X, n_threads=n_threads, keep_rows=keep_rows, categorical=self.categorical
+            )
         trees = grow_trees(
             dataset,
             targets,
@@ -169,6 +174,7 @@ class GrowthPlan:
                 seeds=seeds,
                 sample_weight=self.weight,
                 n_threads=n_threads,
+                categorical=self.categorical,
                 **options,
             )
             if isinstance(self.leaf, LinearFitter):

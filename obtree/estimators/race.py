@@ -125,17 +125,28 @@ class Race:
         self.outcome = Outcome(first, counts, first, np.diag(products))
         if can_sharpen(self._estimator, self._plan):
             residuals += self._sharpen(arena, residuals, SHARP_UNITS * unit)
+        if self._may_boost and (saw_all or self._plan.categorical is not None):
+            self.booster = Booster(self._estimator, arena.plan, self._entropy)
+            self.booster.judge(
+                residuals, self.outcome.fractions, arena.truth, arena.unit, arena.weight
+            )
         if saw_all:
             self._plan = arena.plan
-            if self._may_boost:
-                self.booster = Booster(self._estimator, self._plan, self._entropy)
-                self.booster.judge(
-                    residuals, self.outcome.fractions, arena.truth, arena.unit, arena.weight
-                )
         else:
             self._find_targets()
+            self._move_booster()
         for member in self.members:
             member.end_race(keep=saw_all)
+
+    def _move_booster(self):
+        """Let chains that were judged on some rows grow on all of them."""
+        if self.booster is None or not self.booster.shares.any():
+            return
+        if self._plan.dataset is None:
+            self._plan = self._plan.encode(self._n_threads)
+        judged = self.booster
+        self.booster = Booster(self._estimator, self._plan, self._entropy)
+        self.booster.adopt(judged)
 
     def _run_stage(self, arena, members, n_trees):
         """Let members grow trees, and return their residuals."""

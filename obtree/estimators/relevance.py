@@ -70,6 +70,7 @@ def measure_relevance(plan, entropy, n_threads):
         X=both,
         target=dataclasses.replace(plan.target, y=plan.target.y[rows[chosen]]),
         rows=None,
+        categorical=None if plan.categorical is None else np.tile(plan.categorical, 2),
         weight=None if plan.weight is None else plan.weight[chosen],
         splitter=resolve_splitter("axis"),
         rule=dataclasses.replace(

@@ -159,6 +159,7 @@ class SemiSupervisedForestClassifier(ObliqueForestClassifier):
     leaf = "constant"
     leaf_l2 = 1.0
     relevance = "auto"
+    categorical_features = None
 
     def __init__(
         self,

@@ -219,7 +219,7 @@ def list_settings(estimator, known):
     return settings
 
 
-def select_settings(settings, estimator, X, constrained=False):
+def select_settings(settings, estimator, X, constrained=False, categorical=None):
     """Return the settings that can do what is asked for.
 
     Parameters
@@ -232,6 +232,8 @@ def select_settings(settings, estimator, X, constrained=False):
         Features.
     constrained : bool, default=False
         Whether some feature has a monotonic constraint.
+    categorical : ndarray of bool, shape (n_features,), optional
+        Which features are categories.
 
     Returns
     -------
@@ -242,6 +244,7 @@ def select_settings(settings, estimator, X, constrained=False):
     facts = {
         "other criterion": "criterion" in changed,
         "constrained": constrained,
+        "categories": categorical is not None,
         "many values": X.shape[0] * X.shape[1] > MANY_VALUES,
         "one feature": X.shape[1] == 1,
         "many features": X.shape[1] > MANY_FEATURES,
@@ -295,7 +298,7 @@ def _list_limits(setting):
     splitter = resolve_splitter(setting.splitter)
     limits = set()
     if setting.refined:
-        limits |= {"many features", "many values", "other criterion"}
+        limits |= {"many features", "many values", "other criterion", "categories"}
     if "leaf" in setting.params:
         limits |= {"constrained", "other criterion"}
     if setting.refined or name_splitter(type(splitter)) not in ("axis", "axis_random"):

@@ -28,7 +28,7 @@ from obtree.estimators.settings import AUTO, is_race, list_settings
 from obtree.estimators.task import ClassificationTask, RegressionTask
 from obtree.estimators.updating import UpdateTreeMixin
 from obtree.splitter.registry import resolve_splitter
-from obtree.tree.members import find_tree
+from obtree.tree.members import find_categories, find_tree
 from obtree.tree.tree import Tree
 from obtree.tree.words import explain_path
 
@@ -135,7 +135,9 @@ class BaseTreeModel(BaseModel):
             raise ValueError(f"x has {row.shape[0]} rows; expected one")
         row = row.toarray() if issparse(row) else row
         tree, feature_names, class_names = find_tree(self, None, feature_names, class_names)
-        return explain_path(tree, row, feature_names, class_names, decimals, max_terms)
+        return explain_path(
+            tree, row, feature_names, class_names, decimals, max_terms, find_categories(self)
+        )
 
     def get_depth(self) -> int:
         """Return the number of splits on the longest path.
@@ -284,6 +286,10 @@ class ObliqueTreeClassifier(UpdateTreeMixin, ClassificationTask, BaseObliqueTree
         10 rows. See :doc:`/user_guide/linear_leaves`.
     leaf_l2 : float, default=1.0
         Ridge penalty of linear leaves, for features standardised in the leaf.
+    categorical_features : "from_dtype", None or array-like, default="from_dtype"
+        Columns that are categories, which are divided by sets: a mask, numbers or names.
+        "from_dtype" takes those of a data frame that hold categories, text or truth values, None
+        takes none. See :doc:`/user_guide/categories`.
 
     Attributes
     ----------
@@ -297,6 +303,10 @@ class ObliqueTreeClassifier(UpdateTreeMixin, ClassificationTask, BaseObliqueTree
         Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Names of the features, when X had names.
+    is_categorical_ : bool ndarray of shape (n_features_in_,) or None
+        Which features are categories; None when none is.
+    categories_ : list of (ndarray or None) or None
+        The categories of each such feature, in the order of the numbers that stand for them.
     max_features_ : int
         Resolved value of `max_features`.
     feature_importances_ : ndarray of shape (n_features_in_,)
@@ -337,6 +347,7 @@ class ObliqueTreeClassifier(UpdateTreeMixin, ClassificationTask, BaseObliqueTree
         monotonic_cst: hints.Monotonic = None,
         leaf: hints.ClassLeaf = "constant",
         leaf_l2: float = 1.0,
+        categorical_features: hints.Categorical = "from_dtype",
     ) -> None:
         self.splitter = splitter
         self.criterion = criterion
@@ -353,6 +364,7 @@ class ObliqueTreeClassifier(UpdateTreeMixin, ClassificationTask, BaseObliqueTree
         self.monotonic_cst = monotonic_cst
         self.leaf = leaf
         self.leaf_l2 = leaf_l2
+        self.categorical_features = categorical_features
 
 
 class ObliqueTreeRegressor(TreeDistributionMixin, UpdateTreeMixin, RegressionTask, BaseObliqueTree):
@@ -394,6 +406,10 @@ class ObliqueTreeRegressor(TreeDistributionMixin, UpdateTreeMixin, RegressionTas
         :doc:`/user_guide/linear_leaves`, :doc:`/user_guide/linear_gaussian`.
     leaf_l2 : float, default=1.0
         Ridge penalty of linear leaves, for features standardised in the leaf.
+    categorical_features : "from_dtype", None or array-like, default="from_dtype"
+        Columns that are categories, which are divided by sets: a mask, numbers or names.
+        "from_dtype" takes those of a data frame that hold categories, text or truth values, None
+        takes none. See :doc:`/user_guide/categories`.
 
     Attributes
     ----------
@@ -403,6 +419,10 @@ class ObliqueTreeRegressor(TreeDistributionMixin, UpdateTreeMixin, RegressionTas
         Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Names of the features, when X had names.
+    is_categorical_ : bool ndarray of shape (n_features_in_,) or None
+        Which features are categories; None when none is.
+    categories_ : list of (ndarray or None) or None
+        The categories of each such feature, in the order of the numbers that stand for them.
     max_features_ : int
         Resolved value of `max_features`.
     feature_importances_ : ndarray of shape (n_features_in_,)
@@ -442,6 +462,7 @@ class ObliqueTreeRegressor(TreeDistributionMixin, UpdateTreeMixin, RegressionTas
         monotonic_cst: hints.Monotonic = None,
         leaf: hints.NumberLeaf = "constant",
         leaf_l2: float = 1.0,
+        categorical_features: hints.Categorical = "from_dtype",
     ) -> None:
         self.splitter = splitter
         self.criterion = criterion
@@ -457,6 +478,7 @@ class ObliqueTreeRegressor(TreeDistributionMixin, UpdateTreeMixin, RegressionTas
         self.monotonic_cst = monotonic_cst
         self.leaf = leaf
         self.leaf_l2 = leaf_l2
+        self.categorical_features = categorical_features
 
 
 def resolve_tree_seed(random_state):
