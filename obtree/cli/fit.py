@@ -2,9 +2,10 @@
 
 import time
 
+from obtree.cli.features import read_features
 from obtree.cli.models import ESTIMATORS, check_estimator, make_estimator
 from obtree.cli.source import CommandError
-from obtree.cli.table import add_reading_options, read_table, to_numbers
+from obtree.cli.table import add_reading_options, read_table
 from obtree.cli.target import MAX_CLASSES, read_target
 from obtree.core.files import check_target
 from obtree.estimators import save_model
@@ -25,8 +26,9 @@ def add_parser(subparsers):
     parser = subparsers.add_parser(
         "fit",
         help="train a tree or forest on a CSV or Parquet file",
-        description="Train a tree or forest on a table of numbers and save it. Empty cells are "
-        "missing values. The saved model is a plain file of arrays, safe to load.",
+        description="Train a tree or forest on a table and save it. Columns of text are categories "
+        "(for tree and forest), empty cells are missing values. The saved model is a plain file of "
+        "arrays, safe to load.",
     )
     parser.add_argument(
         "data", help="file of the training table (.csv, .tsv, .parquet), or - for standard input"
@@ -82,7 +84,7 @@ def run(args):
     check_estimator(args.estimator)
     table = read_table(args.data, args.separator, args.encoding, args.decimal)
     task, target = read_target(table, args.target, args.task)
-    features = to_numbers(table.frame.drop(columns=args.target), table.label)
+    features = table.frame.drop(columns=args.target)
     if features.shape[1] == 0:
         raise CommandError(
             f"{table.label} has no column beside the target {args.target!r}{table.hint()}"
@@ -95,6 +97,7 @@ def run(args):
         "--verbose": 1 if args.verbose else None,
     }
     model = make_estimator(args.estimator, task, options, args.settings)
+    features = read_features(features, table.label, model)
     start = time.perf_counter()
     model.fit(features, target)
     seconds = time.perf_counter() - start

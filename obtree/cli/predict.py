@@ -5,13 +5,13 @@ import os
 import numpy as np
 from sklearn.base import is_classifier
 
+from obtree.cli.features import match_features
 from obtree.cli.source import CommandError
 from obtree.cli.table import (
     add_reading_options,
     make_frame,
     pick_column,
     read_table,
-    to_numbers,
     write_table,
 )
 from obtree.estimators import load_model
@@ -71,7 +71,7 @@ def run(args):
 
 
 def select_features(table, model):
-    """Return the columns of a model as numbers, in its order.
+    """Return the columns of a model as numbers and categories, in its order.
 
     Parameters
     ----------
@@ -89,13 +89,15 @@ def select_features(table, model):
     if names is not None:
         for name in names:
             pick_column(table, name)
-        return to_numbers(table.frame[list(names)], table.label)
+        return match_features(table, list(names), model)
     if table.frame.shape[1] != model.n_features_in_:
         raise CommandError(
             f"{table.label} has {table.frame.shape[1]} columns, the model was fitted on "
             f"{model.n_features_in_} columns without names{table.hint()}"
         )
-    return to_numbers(table.frame, table.label).to_numpy(dtype=np.float64)
+    features = match_features(table, list(table.frame.columns), model)
+    has_categories = getattr(model, "is_categorical_", None) is not None
+    return features.to_numpy(dtype=object if has_categories else np.float64)
 
 
 def list_values(model, features):

@@ -258,7 +258,21 @@ def pick_column(table, name):
     return table.frame[name]
 
 
-def to_numbers(frame, label):
+def has_comma(cell):
+    """Tell whether a cell looks like a number whose decimals a comma marks.
+
+    Parameters
+    ----------
+    cell : object
+
+    Returns
+    -------
+    bool
+    """
+    return isinstance(cell, str) and re.fullmatch(r"[+-]?\d*,\d+", cell) is not None
+
+
+def to_numbers(frame, label, advice=None):
     """Return a table as numbers, or name the first cell that is not one.
 
     Parameters
@@ -267,6 +281,8 @@ def to_numbers(frame, label):
         Table of features; empty cells are missing values.
     label : str
         What messages call the table.
+    advice : str, optional
+        What to do about text.
 
     Returns
     -------
@@ -285,8 +301,8 @@ def to_numbers(frame, label):
         if bad.size:
             row = int(bad[0])
             cell = column.iloc[row]
-            remedy = "encode text as numbers, or drop the column"
-            if isinstance(cell, str) and re.fullmatch(r"[+-]?\d*,\d+", cell):
+            remedy = advice or "encode text as numbers, or drop the column"
+            if has_comma(cell):
                 remedy = "give --decimal , if the comma marks decimals"
             raise CommandError(
                 f"{label}: column {name!r}, data row {row + 1}: {show(cell)} is not a number; "
