@@ -22,6 +22,8 @@ KNOWN_ARRAYS = {
     *LinearLeaf.fields,
     *LinearGaussianLeaf.fields,
 }
+#: Those of nodes that test sets of categories.
+SETS = {"set_ptr", "set_categories"}
 KNOWN_LEAVES = (ConstantLeaf, LinearLeaf, LinearGaussianLeaf)
 
 EXPORTABLE = (
@@ -50,6 +52,8 @@ class ExportedModel:
     offset : float64 ndarray of shape (n_features,) or None
         What is subtracted from the features before they become float32.
     feature_names : list of str or None
+    categories : list of (ndarray or None) or None
+        What the numbers of categories stand for, by feature.
     """
 
     name: str
@@ -60,6 +64,7 @@ class ExportedModel:
     labels: list | None
     offset: np.ndarray | None
     feature_names: list | None
+    categories: list | None = None
 
     @property
     def max_n_classes(self):
@@ -82,7 +87,7 @@ class ExportedModel:
         return len(self.groups) == 1 and len(self.groups[0].trees) == 1
 
 
-def read_model(model, form):
+def read_model(model, form, with_sets=False):
     """Find out what a fitted estimator computes, or refuse it.
 
     Parameters
@@ -91,6 +96,8 @@ def read_model(model, form):
         What the user gave.
     form : str
         What it is exported to, for messages.
+    with_sets : bool, default=False
+        Whether that knows nodes which test sets of categories.
 
     Returns
     -------
@@ -106,7 +113,7 @@ def read_model(model, form):
         )
     check_is_fitted(model)
     trees = [tree for trees in list_tree_lists(model) for tree in trees]
-    _check_trees(name, trees, form)
+    _check_trees(name, trees, form, KNOWN_ARRAYS | SETS if with_sets else KNOWN_ARRAYS)
     names = getattr(model, "feature_names_in_", None)
     return ExportedModel(
         name=name,
@@ -117,10 +124,11 @@ def read_model(model, form):
         labels=model._list_classes(),
         offset=trees[0].feature_offset,
         feature_names=None if names is None else [str(each) for each in names],
+        categories=getattr(model, "categories_", None),
     )
 
 
-def _check_trees(name, trees, form):
+def _check_trees(name, trees, form, known_arrays):
     """Refuse trees that are not of one kind, and such as nobody knows elsewhere."""
     first = trees[0]
     for t, tree in enumerate(trees):
@@ -131,10 +139,10 @@ def _check_trees(name, trees, form):
                 f"expected leaves of the kinds {known}"
             )
         arrays = {key for key, array in list_arrays(tree).items() if array is not None}
-        if not arrays <= KNOWN_ARRAYS:
+        if not arrays <= known_arrays:
             raise TypeError(
                 f"{name} cannot be exported to {form}: tree {t} has "
-                f"{', '.join(sorted(arrays - KNOWN_ARRAYS))}; expected nodes that test planes, "
+                f"{', '.join(sorted(arrays - known_arrays))}; expected nodes that test planes, "
                 "products or intervals"
             )
         if (

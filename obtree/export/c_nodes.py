@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from obtree.tree.predict import has_unit_terms
+from obtree.tree.select import keep_ranges
 from obtree.tree.terms import round_down
 
 #: Terms from which on a sum is made of 16 partial sums; see data/hyperplane.pxd.
@@ -32,6 +33,8 @@ class Pool:
     partner: list = field(default_factory=list)
     lower: list = field(default_factory=list)
     n_terms: list = field(default_factory=list)
+    n_listed: list = field(default_factory=list)  # categories
+    listed: list = field(default_factory=list)
     size: int = 0
 
     def join(self, name):
@@ -104,6 +107,12 @@ class Nodes:
             partner = tree.term_partner[term]
         if tree.lower_threshold is not None:
             lower = tree.lower_threshold[order]
+        n_listed, listed = np.zeros(len(order), dtype=np.int64), np.zeros(0, dtype=np.uint16)
+        if tree.set_ptr is not None:
+            ptr, kept = keep_ranges(tree.set_ptr, order, order >= 0)
+            n_listed, listed = np.diff(ptr), tree.set_categories[kept]
+        pool.n_listed.append(n_listed)
+        pool.listed.append(listed)
         pool.partner.append(partner)
         pool.lower.append(lower)
 

@@ -90,7 +90,8 @@ def to_c(model: object, *, prefix: str = "obtree", proba: bool = True) -> str:
 
     A model of several outputs has ``void PREFIX_predict(const float *x, int *out)``, or with
     ``double *out``. Where the model subtracts a `feature_offset`, x is ``const double *``. See
-    :doc:`/user_guide/export_c`.
+    :doc:`/user_guide/export_c`. A category is the place of its name in the table of the file that
+    has all names of the feature, ``PREFIX_categories_1`` for feature 1; NaN if it is not there.
 
     Examples
     --------
@@ -104,7 +105,7 @@ def to_c(model: object, *, prefix: str = "obtree", proba: bool = True) -> str:
     """
     prefix = check_prefix(prefix)
     proba = check_param("proba", proba, FLAG)
-    return Source(read_model(model, "C"), prefix, proba).write()
+    return Source(read_model(model, "C", with_sets=True), prefix, proba).write()
 
 
 class Source:
@@ -153,12 +154,13 @@ class Source:
     def write(self):
         """Return the text of the file."""
         labels = self._list_labels()
-        head = [self._write_head(labels), self._write_declarations(labels)]
+        named = labels + self._list_categories()
+        head = [self._write_head(labels, named), self._write_declarations(named)]
         code = "\n".join([*self._walks.write(), *self._write_sums(), *self._write_public()])
-        tables = [table.write() for table in self._tables.tables + labels]
+        tables = [table.write() for table in self._tables.tables + named]
         text = "\n".join(tables) + code
         includes = ["#include <float.h>"]
-        uses_math = any(word in text for word in ("INFINITY", "isfinite", "exp(", "log("))
+        uses_math = any(word in text for word in ("INFINITY", "NAN", "isfinite", "exp(", "log("))
         includes += ["#include <math.h>"] * uses_math + ["#include <stdint.h>"]
         computes = self._adds or self._nodes.planes.size
         arithmetic = [ARITHMETIC.format(upper=self._upper)] if computes else []
@@ -178,11 +180,11 @@ class Source:
 
     # ---- what the file says of itself --------------------------------------------------------
 
-    def _write_head(self, labels):
+    def _write_head(self, labels, named):
         model = self._model
         n_leaves = sum(tree.n_leaves for tree in model.trees)
         n_trees = len(model.trees)
-        size = self._tables.size + sum(table.size for table in labels)
+        size = self._tables.size + sum(table.size for table in named)
         lines = [
             f"{write_comment(model.name)}, exported by obtree {version('obtree')}: C99, no "
             "dependencies, no allocation.",
@@ -211,6 +213,11 @@ class Source:
             " before",
             "they include this file.",
         ]
+        if len(named) > len(labels):
+            lines += [
+                "",
+                "Categories are numbers: places in the tables of their names, NaN for others.",
+            ]
         if model.feature_names is not None:
             lines += ["", "Features:", ""]
             lines += [
@@ -286,17 +293,16 @@ class Source:
         for k, labels in enumerate(self._model.labels or ()):
             name = f"{self._p}_classes" + (f"_{k}" if self._model.n_outputs > 1 else "")
             note = "class labels" + (f" of output {k}" if self._model.n_outputs > 1 else "")
-            # Objects that are all numbers become numbers.
-            labels = np.asarray(labels.tolist() if labels.dtype.kind == "O" else labels)
-            if labels.dtype.kind in "biu":
-                values = labels.astype(np.int64) if labels.dtype.kind == "b" else labels
-                tables.append(Table(name, choose_integer(values), values, note, public=True))
-            elif labels.dtype.kind == "f" and labels.dtype.itemsize <= 8:
-                tables.append(Table(name, "double", labels.astype(np.float64), note, public=True))
-            else:
-                texts = [str(label) for label in labels.tolist()]
-                tables.append(Table(name, "char *", texts, note, public=True))
+            tables.append(_make_names(name, labels, note))
         return tables
+
+    def _list_categories(self):
+        """Return a table of the categories of each feature that has some."""
+        return [
+            _make_names(f"{self._p}_categories_{j}", known, f"categories of feature {j}")
+            for j, known in enumerate(self._model.categories or ())
+            if known is not None and len(known)
+        ]
 
     # ---- functions ---------------------------------------------------------------------------
 
@@ -356,3 +362,15 @@ class Source:
     const uint32_t leaf = {p}_walk(x);
     return leaf < {n_pure}u ? (int)leaf : {p}_class_of[leaf - {n_pure}u];
 """
+
+
+def _make_names(name, labels, note):
+    """Return a table of class labels, or of categories."""
+    # Objects that are all numbers become numbers.
+    labels = np.asarray(labels.tolist() if labels.dtype.kind == "O" else labels)
+    if labels.dtype.kind in "biu":
+        values = labels.astype(np.int64) if labels.dtype.kind == "b" else labels
+        return Table(name, choose_integer(values), values, note, public=True)
+    if labels.dtype.kind == "f" and labels.dtype.itemsize <= 8:
+        return Table(name, "double", labels.astype(np.float64), note, public=True)
+    return Table(name, "char *", [str(label) for label in labels.tolist()], note, public=True)

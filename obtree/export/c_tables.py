@@ -95,6 +95,12 @@ def _add_terms(tables, pool):
     if (partner >= 0).any():
         note = "second factors of the terms, -1 for none"
         tables.add_integers("plane_partner", partner, note, signed=True)
+    listed = pool.join("listed")
+    if len(listed):
+        first = np.concatenate([[0], np.cumsum(pool.join("n_listed"))])
+        tables.add_integers("plane_set", first, "where the categories of each node begin")
+        note = "categories that go to the other side than missing ones"
+        tables.add_integers("listed", listed, note)
     lower = pool.join("lower")
     if np.isfinite(lower).any():
         tables.add_numbers("plane_lower", lower, "rows up to here go right after all")

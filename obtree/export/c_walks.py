@@ -132,7 +132,10 @@ class Walks(Writer):
         if self._nodes.axis.size:
             parts.append(self._write_walk_axis())
         if self._nodes.planes.size:
-            parts += [self._write_plane_sum(), self._write_walk_planes()]
+            parts.append(self._write_plane_sum())
+            if self._tables.has("listed"):
+                parts.append(self._write_set())
+            parts.append(self._write_walk_planes())
         return [*parts, self._write_walk()]
 
     def _write_read(self):
@@ -176,8 +179,42 @@ static uint32_t {p}_walk_axis({self._row}, uint32_t first)
         n_terms = int(self._nodes.planes.join("n_terms").max())
         return self._write_sum("plane", n_terms)
 
+    def _write_set(self):
+        p, other = self._p, "0.0"
+        place = "list" if self._tables.has("plane_list") else "term"
+        if self._tables.has("plane_missing"):
+            other = f"(double)(((uint32_t){p}_plane_missing[i >> 3] >> (i & 7u)) & 1u)"
+        return f"""\
+/* What a plane compares; or a node with categories: NaN, as if missing, for those not listed. */
+static double {p}_plane_value({self._row}, uint32_t i)
+{{
+    uint32_t first = {p}_plane_set[i];
+    uint32_t end = {p}_plane_set[i + 1];
+    float category;
+    if (first == end) {{
+        return {p}_plane_sum(x, i);
+    }}
+    category = {self._value(f"{p}_plane_feature[{p}_plane_{place}[i]]")};
+    while (first < end) {{
+        const uint32_t middle = first + (end - first) / 2u;
+        const float found = (float){p}_listed[middle];
+        if (found < category) {{
+            first = middle + 1u;
+        }} else if (found > category) {{
+            end = middle;
+        }} else if (found == category) {{
+            return {other};
+        }} else {{
+            break;
+        }}
+    }}
+    return (double)NAN;
+}}
+"""
+
     def _write_walk_planes(self):
         p, lower = self._p, ""
+        what = "value" if self._tables.has("listed") else "sum"
         if self._tables.has("plane_lower"):
             lower = f"""\
         if (value <= (double){p}_plane_lower[i]) {{
@@ -191,7 +228,7 @@ static uint32_t {p}_walk_planes({self._row}, uint32_t first)
     int32_t at = 0;
     do {{
         const uint32_t i = first + (uint32_t)at;
-        const double value = {p}_plane_sum(x, i);
+        const double value = {p}_plane_{what}(x, i);
         uint32_t right = !(value <= (double){p}_plane_threshold[i]);
 {self._write_missing("plane")}\
 {lower}\
