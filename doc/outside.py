@@ -13,6 +13,7 @@ EXAMPLES = (
     "plot_race",
     "plot_first_tree",
     "plot_trees_needed",
+    "plot_categories",
     "plot_shap",
     "plot_imbalanced",
     "plot_quantiles",
