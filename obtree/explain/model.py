@@ -15,7 +15,8 @@ from sklearn.utils.validation import check_is_fitted
 from obtree.core.params import check_param, refuse_param
 from obtree.estimators.base import BaseModel
 from obtree.estimators.groups import list_groups, walks_trees
-from obtree.explain.trees import TreeGames, knows_nodes, list_used
+from obtree.explain.facts import knows_nodes, list_used
+from obtree.explain.trees import TreeGames
 from obtree.tree.predict import PROBABILITY_FLOOR, Predictor
 
 EXPLAINABLE = (

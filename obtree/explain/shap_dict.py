@@ -6,8 +6,8 @@ import numpy as np
 
 from obtree.estimators.base import BaseModel
 from obtree.estimators.groups import list_groups, walks_trees
+from obtree.explain.facts import count_values
 from obtree.explain.model import check_model
-from obtree.explain.trees import count_values
 from obtree.tree.predict import has_unit_terms
 
 
