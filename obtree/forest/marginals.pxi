@@ -80,9 +80,11 @@ cdef inline double sum_node(const Paths* paths, int64_t node, const X_t* x,
                             idx_t stride) noexcept nogil:
     """What a node compares."""
     cdef int64_t first = paths.term_ptr[node]
-    return sum_terms(
-        paths.feature + first, NULL if paths.partner == NULL else paths.partner + first,
-        paths.weight + first, paths.term_ptr[node + 1] - first, x, stride)
+    cdef const feature_t* partner = NULL
+    if paths.partner != NULL:
+        partner = paths.partner + first
+    return sum_terms(paths.feature + first, partner, paths.weight + first,
+                     paths.term_ptr[node + 1] - first, x, stride)
 
 
 cdef bint may_reach(const Paths* paths, idx_t leaf, const X_t* x) noexcept nogil:
