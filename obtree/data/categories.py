@@ -20,8 +20,11 @@ MAX_CATEGORIES = 10_000
 
 FROM_DTYPE = "from_dtype"
 
-#: How the names of types of columns begin that are categories, in pandas and Polars.
-CATEGORY_DTYPES = ("category", "categorical", "enum", "str", "utf8", "large_string", "bool")
+#: How the names of types of columns begin that are categories, in pandas, Polars and Arrow.
+CATEGORY_DTYPES = (
+    *("category", "categorical", "enum", "dictionary"),
+    *("string", "large_string", "utf8", "bool"),
+)
 
 _EXPECTED = "'from_dtype', None, or a mask, indices or names of columns"
 
@@ -110,14 +113,15 @@ class CategoryEncoder:
         names = list_names(X)
         X = _open_table(X)
         for j in np.flatnonzero(chosen):
-            _, found = _number_values(_take_column(X, j), name_column(j, names))
+            place = name_column(j, names)
+            _, found = _number_values(_take_column(X, j), place)
             if len(found) > MAX_CATEGORIES:
                 raise ValueError(
-                    f"{name_column(j, names)} has {len(found)} categories; expected at most "
+                    f"{place} has {len(found)} categories; expected at most "
                     f"{MAX_CATEGORIES}: put rare ones together, or leave it out of "
                     "categorical_features and make it numbers"
                 )
-            categories[j] = _sort_values(found)
+            categories[j] = _sort_values(found, place)
         return cls(categories)
 
     def transform(self, X):
@@ -224,7 +228,7 @@ def _holds_categories(X, j, dtype):
     if is_time_dtype(dtype):
         return False
     kind = str(dtype).lower()
-    if kind.startswith(CATEGORY_DTYPES) or hasattr(dtype, "categories"):
+    if kind == "str" or kind.startswith(CATEGORY_DTYPES) or hasattr(dtype, "categories"):
         return True
     if kind != "object":
         return False
@@ -248,6 +252,8 @@ def _take_column(X, j):
     """Return one column of a table."""
     if hasattr(X, "iloc"):
         return X.iloc[:, j]
+    if hasattr(X, "column_names"):  # Arrow
+        return X.column(int(j)).to_pylist()
     return X[:, int(j)]
 
 
@@ -256,7 +262,7 @@ def _number_values(column, place):
     if hasattr(column, "factorize"):  # pandas
         try:
             codes, found = column.factorize()
-        except TypeError:
+        except (TypeError, NotImplementedError):  # of lists, of structures
             _refuse_cells(column, place)
         found = found.tolist()
     elif getattr(getattr(column, "dtype", None), "kind", "") in tuple("biuf"):
@@ -269,7 +275,11 @@ def _number_values(column, place):
         codes = np.where(np.append(missing, False)[codes], -1, codes)
     if any(map(is_time, found)):
         _refuse_cells(found, place)
-    kept = [value for value, lost in zip(found, missing, strict=True) if not lost]
+    kept = [
+        value.item() if isinstance(value, np.generic) else value
+        for value, lost in zip(found, missing, strict=True)
+        if not lost
+    ]
     number = np.cumsum(~np.array([*missing, True])) - 1
     return np.where(codes < 0, -1, number[codes]), kept
 
@@ -299,7 +309,10 @@ def _is_plain(value):
 
 def _refuse_cells(cells, place):
     """Name the first of some cells that is no category."""
-    bad = next((cell for cell in cells if type(cell).__hash__ is None or is_time(cell)), "others")
+    plain = (str, bool, int, float, np.generic)
+    bad = next((cell for cell in cells if type(cell).__hash__ is None or is_time(cell)), None)
+    if bad is None:
+        bad = next((cell for cell in cells if not isinstance(cell, plain)), "others")
     raise TypeError(
         f"categories must be text, truth values or numbers, got {show(bad)} ({place})"
     ) from None
@@ -312,18 +325,25 @@ def _is_missing(value):
     return isinstance(value, float) and value != value
 
 
-def _sort_values(values):
+def _sort_values(values, place):
     """Return values in an order that does not depend on the rows."""
     try:
         return sorted(values)
     except TypeError:  # text and numbers
+        pass
+    try:
         return sorted(values, key=lambda value: (type(value).__name__, value))
+    except TypeError:  # objects without an order
+        _refuse_cells(values, place)
 
 
 def _make_array(values):
     """Return categories as an array, whose items are those of the list."""
-    array = np.array(values)
-    if array.dtype.kind not in "biuf" or array.tolist() != values:
+    array = None
+    if all(isinstance(value, (bool, int, float)) for value in values):
+        array = np.array(values)
+    # An array of text would give each the room of the longest.
+    if array is None or array.dtype.kind not in "biuf" or array.tolist() != values:
         array = np.empty(len(values), dtype=object)
         array[:] = values
     array.flags.writeable = False
@@ -343,8 +363,14 @@ def _replace_columns(X, replaced):
         return X.with_columns(
             **{names[j]: series(names[j], codes) for j, codes in replaced.items()}
         )
-    kept = X if X.dtype.kind in ("f", "O") else X.astype(np.float64)
-    X = kept.copy() if kept is X else kept
+    if hasattr(X, "column_names"):  # Arrow
+        for j, codes in replaced.items():
+            X = X.set_column(int(j), X.column_names[j], [codes])
+        return X
+    if X.dtype.kind in ("f", "O"):
+        X = X.copy()
+    else:
+        X = X.astype(np.float64 if X.dtype.kind in "biu" else object)
     for j, codes in replaced.items():
         X[:, j] = codes
     return X

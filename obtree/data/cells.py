@@ -147,7 +147,7 @@ def _is_time_type(kind):
 
 def list_dtypes(X):
     """Return the types of the columns, as the library of the table describes them."""
-    if hasattr(X, "dtypes"):
+    if hasattr(X, "dtypes") and hasattr(X, "columns"):  # not a series
         return list(X.dtypes)
     if hasattr(X, "schema") and hasattr(X.schema, "types"):
         return list(X.schema.types)

@@ -1,0 +1,88 @@
+"""What stands in columns of categories: text of arrays, tables of Arrow, odd objects."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+
+from obtree import ObliqueTreeRegressor, load_model, save_model
+from obtree.data.categories import CategoryEncoder, find_categorical
+
+pandas = pytest.importorskip("pandas")
+
+
+def test_arrays_of_text():
+    cells = np.array([["a", "1"], ["b", "2"], ["c", "1"], ["d", "2"]] * 10)
+    y = np.arange(40.0) % 4
+    tree = ObliqueTreeRegressor(categorical_features=[0]).fit(cells, y)
+    assert tree.is_categorical_.tolist() == [True, False]
+    np.testing.assert_array_equal(tree.predict(cells), y)
+    new = np.array([["longer", "1"], ["a", "1"]])
+    np.testing.assert_array_equal(tree.predict(new)[1], 0.0)
+
+
+def test_arrow():
+    arrow = pytest.importorskip("pyarrow")
+    shades = ["red", "green", None, "blue"] * 10
+    sold = [True, False] * 20
+    y = np.arange(40.0) % 4
+    text, truth = arrow.array(shades), arrow.array(sold)
+    columns = {"size": np.ones(40), "shade": text, "sold": truth, "name": text.dictionary_encode()}
+    table = arrow.table(columns)
+    tree = ObliqueTreeRegressor(random_state=0).fit(table, y)
+    assert tree.is_categorical_.tolist() == [False, True, True, True]
+    np.testing.assert_array_equal(tree.predict(table), y)
+    frame = pandas.DataFrame({"size": np.ones(40), "shade": shades, "sold": sold, "name": shades})
+    np.testing.assert_array_equal(tree.predict(frame), y)
+    kind = pandas.ArrowDtype(arrow.dictionary(arrow.int32(), arrow.string()))
+    typed = frame.assign(name=pandas.array(shades, dtype=kind))
+    assert find_categorical(typed, "from_dtype").tolist() == [False, True, True, True]
+    np.testing.assert_array_equal(tree.predict(typed), y)
+
+
+@pytest.mark.parametrize("given", ["from_dtype", ["town"]])
+def test_records_are_refused(given):
+    arrow = pytest.importorskip("pyarrow")
+    kind = pandas.ArrowDtype(arrow.struct([("x", arrow.int64())]))
+    frame = pandas.DataFrame({"town": pandas.array([{"x": 1}, {"x": 2}] * 10, dtype=kind)})
+    with pytest.raises((TypeError, ValueError), match=r"column 0 \('town'\)"):
+        ObliqueTreeRegressor(categorical_features=given).fit(frame, np.arange(20.0))
+
+
+def test_categories_without_an_order_are_refused():
+    for cells in ([object(), object()], [1j, 2j]):
+        frame = pandas.DataFrame({"a": np.array(cells * 5, dtype=object)})
+        with pytest.raises(TypeError, match=r"text, truth values or numbers, got .*column 0"):
+            ObliqueTreeRegressor(categorical_features=["a"]).fit(frame, np.arange(10.0))
+
+
+def test_cells_of_numpy_types_can_be_saved(tmp_path):
+    cells = np.array(["x", np.int64(1), np.float32(2.5), np.bool_(False)] * 10, dtype=object)
+    frame = pandas.DataFrame({"a": cells})
+    tree = ObliqueTreeRegressor().fit(frame, np.arange(40.0) % 4)
+    save_model(tree, tmp_path / "model.obtree")
+    again = load_model(tmp_path / "model.obtree")
+    np.testing.assert_array_equal(again.predict(frame), np.arange(40.0) % 4)
+
+
+def test_text_and_tuples():
+    cells = np.empty(4, dtype=object)
+    cells[:] = ["x", ("x", 1), "y", ("y", 2)]
+    frame = pandas.DataFrame({"a": np.tile(cells, 10)})
+    y = np.arange(40.0) % 4
+    np.testing.assert_array_equal(ObliqueTreeRegressor().fit(frame, y).predict(frame), y)
+
+
+def test_one_long_text_takes_its_own_room_only():
+    texts = ["x" * 100_000, *map(str, range(500))]
+    tracemalloc.start()
+    try:
+        CategoryEncoder.from_lists([texts])
+        assert tracemalloc.get_traced_memory()[1] < 10_000_000
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_series_is_no_table():
+    with pytest.raises(ValueError, match=r"could not convert|2-dimensional"):
+        ObliqueTreeRegressor().fit(pandas.Series(["a", "b"], dtype="string"), [0.0, 1.0])
