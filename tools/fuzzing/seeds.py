@@ -96,6 +96,13 @@ def list_models():
     yield "few-labels", few.fit(X, np.where(np.arange(len(y)) < 30, y, -1))
     yield "density", DensityForest(2, shrinkage=1.0, random_state=0).fit(X)
     learnt = ObliqueForestRegressor(2, splitter="axis", **SMALL).fit(X[:30], score[:30])
+    sets = {"categorical_features": [1, 3], **SMALL}
+    counts = np.round(2.0 * X)
+    yield "categories", ObliqueForestClassifier(2, splitter="axis", **sets).fit(counts, text)
+    yield (
+        "categories",
+        ObliqueForestRegressor(2, splitter="random_oblique", **sets).fit(counts, score),
+    )
     yield "updated", learnt.update_leaves(X[30:], score[30:], keep=0.0)
 
 
