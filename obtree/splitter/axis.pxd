@@ -24,8 +24,10 @@ cdef class CategorySets:
     cdef double* direction            # (n_slots)
     cdef double* slope                # (n_slots) the next direction
     cdef idx_t n_present              # categories that the node has
+    cdef idx_t n_kept                 # the first of them; the others are too rare to be told apart
     # By rank of a category.
     cdef w_t* weight                  # in the node
+    cdef uint32_t* n_rows
     cdef double* total                # of the rows' targets along the direction
     cdef uint32_t* place              # among the present ones
     cdef uint32_t* position           # in the order
@@ -42,8 +44,9 @@ cdef class CategorySets:
 
     cdef int bind(self, const DataView* view, const TargetView* targets,
                   Workspace workspace) except -1
-    cdef void begin(self, const NodeTask* task, const uint32_t* codes,
-                    uint32_t missing) noexcept nogil
+    cdef void begin(self, const NodeTask* task, uint32_t* codes, uint32_t missing) noexcept nogil
+    cdef void _set_rare_aside(self, const NodeTask* task, uint32_t* codes,
+                              uint32_t missing) noexcept nogil
     cdef idx_t count_orders(self) noexcept nogil
     cdef idx_t find_order(self, const NodeTask* task, const uint32_t* codes, uint32_t missing,
                           idx_t number, RandState* rng) noexcept nogil
@@ -52,7 +55,7 @@ cdef class CategorySets:
                           uint32_t missing) noexcept nogil
     cdef bint _turn(self, const NodeTask* task, const uint32_t* codes,
                     uint32_t missing) noexcept nogil
-    cdef void keep_set(self, idx_t j, uint32_t last) noexcept nogil
+    cdef void keep_set(self, idx_t j, uint32_t last, bint missing_left) noexcept nogil
     cdef void write_set(self, Hyperplane* plane) noexcept nogil
 
 

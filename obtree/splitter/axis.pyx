@@ -311,8 +311,11 @@ cdef class AxisSplitter(Splitter):
         gather_codes(self.view, j, task.rows, task.n, self.ranks, &low, &high)
         if low == high:
             return True
-        has_missing = self.view.columns[j].has_missing and high == missing
         self.sets.begin(task, self.ranks, missing)
+        has_missing = ((self.view.columns[j].has_missing and high == missing)
+                       or self.sets.n_kept < self.sets.n_present)
+        if self.sets.n_kept + has_missing < 2:
+            return False
         for k in range(self.sets.count_orders()):
             n_positions = <uint32_t>self.sets.find_order(task, self.ranks, missing, k, self.rng)
             for p in range(task.n):
@@ -323,7 +326,7 @@ cdef class AxisSplitter(Splitter):
                                       has_missing, limits, best)
             if best.score > previous:
                 missing_left[0] = to_left
-                self.sets.keep_set(j, best.low_key)
+                self.sets.keep_set(j, best.low_key, to_left)
         return False
 
     cdef void write_plane(self, const NodeTask* task, idx_t j, uint32_t base, const Cut* best,

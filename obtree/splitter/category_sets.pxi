@@ -9,6 +9,8 @@
 #
 # An order becomes ranks, and whatever scans the ranks of a column scans these. Categories whose
 # means are equal share a rank: no cut between them could be better than all others.
+#
+# Where a node has many categories, those of few rows go where missing values go, all together.
 
 from libc.math cimport fabs
 from libc.stdint cimport uint32_t, uint64_t
@@ -25,6 +27,12 @@ from obtree.data.targets cimport NO_TARGETS, PARTIAL_TARGETS, REAL_TARGETS, Targ
 from obtree.splitter.base cimport NodeTask
 
 cdef enum:
+    # A node that has more categories than this tells only those apart that have so many rows there.
+    # Means of fewer rows are noise, and many of them, put in order, fit any targets. In folds of
+    # training rows this takes the error of axis forests on flights (4,000 tail numbers) to 0.89 of
+    # what it was, and others to 1.00 to 1.01; 8 categories and 10 to 40 rows do about as well.
+    FREE_CATEGORIES = 16
+    LEAST_ROWS = 20
     N_RANDOM = 2              # random directions beside the one along which means differ most
     N_ROUNDS = 4              # towards that one
 
@@ -53,6 +61,7 @@ cdef class CategorySets:
         self.direction = <double*>workspace.take(self.n_slots, sizeof(double))
         self.slope = <double*>workspace.take(self.n_slots, sizeof(double))
         self.weight = <w_t*>workspace.take(most + 1, sizeof(w_t))
+        self.n_rows = <uint32_t*>workspace.take(most + 1, sizeof(uint32_t))
         self.total = <double*>workspace.take(most + 1, sizeof(double))
         self.place = <uint32_t*>workspace.take(most + 1, sizeof(uint32_t))
         self.position = <uint32_t*>workspace.take(most + 1, sizeof(uint32_t))
@@ -66,11 +75,11 @@ cdef class CategorySets:
         memset(self.weight, 0, (most + 1) * sizeof(w_t))
         return 0
 
-    cdef void begin(self, const NodeTask* task, const uint32_t* codes,
-                    uint32_t missing) noexcept nogil:
+    cdef void begin(self, const NodeTask* task, uint32_t* codes, uint32_t missing) noexcept nogil:
         """Collect the categories of a node's rows, in the order in which they come up.
 
-        IN codes (task.n) ranks; `missing` is that of rows without a category.
+        IN codes (task.n) ranks; `missing` is that of rows without a category. OUT codes: that of
+        rare categories as well.
         """
         cdef idx_t p
         cdef uint32_t rank
@@ -86,11 +95,35 @@ cdef class CategorySets:
                 self.place[rank] = <uint32_t>self.n_present
                 self.rank[self.n_present] = rank
                 self.n_present += 1
+                self.n_rows[rank] = 0
             self.weight[rank] += task.weight[task.rows[p]]
+            self.n_rows[rank] += 1
+        self.n_kept = self.n_present
+        if self.n_present > FREE_CATEGORIES:
+            self._set_rare_aside(task, codes, missing)
+
+    cdef void _set_rare_aside(self, const NodeTask* task, uint32_t* codes,
+                              uint32_t missing) noexcept nogil:
+        """Move categories of few rows behind the others, and let these rows be missing."""
+        cdef idx_t p
+        cdef uint32_t rank
+        self.n_kept = 0
+        for p in range(self.n_present):
+            rank = self.rank[p]
+            if self.n_rows[rank] >= LEAST_ROWS:
+                self.rank[p] = self.rank[self.n_kept]
+                self.rank[self.n_kept] = rank
+                self.place[rank] = <uint32_t>self.n_kept
+                self.n_kept += 1
+        if self.n_kept == self.n_present:
+            return
+        for p in range(task.n):
+            if codes[p] != missing and self.n_rows[codes[p]] < LEAST_ROWS:
+                codes[p] = missing
 
     cdef idx_t count_orders(self) noexcept nogil:
         """How many orders are worth a look."""
-        return 1 if self.n_slots == 1 or self.n_present <= 2 else 1 + N_RANDOM
+        return 1 if self.n_slots == 1 or self.n_kept <= 2 else 1 + N_RANDOM
 
     cdef idx_t find_order(self, const NodeTask* task, const uint32_t* codes, uint32_t missing,
                           idx_t number, RandState* rng) noexcept nogil:
@@ -98,7 +131,7 @@ cdef class CategorySets:
 
         The first order is that of the direction along which means differ most.
         """
-        cdef idx_t p, k, n_missing, n = self.n_present
+        cdef idx_t p, k, n_missing, n = self.n_kept
         cdef uint32_t position = 0, rank
         cdef double last
         if self.n_slots == 1:
@@ -153,14 +186,14 @@ cdef class CategorySets:
         cdef idx_t p
         cdef uint32_t rank
         cdef row_t row
-        for p in range(self.n_present):
+        for p in range(self.n_kept):
             self.total[self.rank[p]] = 0.0
         for p in range(task.n):
             rank = codes[p]
             if rank != missing:
                 row = task.rows[p]
                 self.total[rank] += task.weight[row] * self._read_target(row)
-        for p in range(self.n_present):
+        for p in range(self.n_kept):
             rank = self.rank[p]
             self.mean[p] = self.total[rank] / self.weight[rank]
 
@@ -172,7 +205,7 @@ cdef class CategorySets:
         cdef double centre = 0.0, weight = 0.0, apart, largest = 0.0
         cdef row_t row
         cdef int code
-        for p in range(self.n_present):
+        for p in range(self.n_kept):
             weight += self.weight[self.rank[p]]
             centre += self.total[self.rank[p]]
         centre /= weight
@@ -197,8 +230,11 @@ cdef class CategorySets:
             self.direction[k] = self.slope[k] / largest
         return True
 
-    cdef void keep_set(self, idx_t j, uint32_t last) noexcept nogil:
-        """Remember the categories up to a position of the order as the set that goes left."""
+    cdef void keep_set(self, idx_t j, uint32_t last, bint missing_left) noexcept nogil:
+        """Remember the categories up to a position of the order as the set that goes left.
+
+        Rare ones go where missing values do.
+        """
         cdef const X_t* values = self.view.columns[j].values
         cdef idx_t p
         cdef uint32_t category, highest = 0
@@ -210,7 +246,7 @@ cdef class CategorySets:
         for p in range(self.n_present):
             category = <uint32_t>values[self.rank[p]]
             self.present[category >> 5] |= <uint32_t>1 << (category & 31)
-            if self.position[self.rank[p]] <= last:
+            if missing_left if p >= self.n_kept else self.position[self.rank[p]] <= last:
                 self.members[category >> 5] |= <uint32_t>1 << (category & 31)
 
     cdef void write_set(self, Hyperplane* plane) noexcept nogil:

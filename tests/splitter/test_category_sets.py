@@ -102,6 +102,35 @@ def test_no_set_is_better(criterion, seed, n, k, missing, weighted):
     assert tree.n_node_samples[1:].tolist() == [left.sum(), (~left).sum()]
 
 
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    n_rare=st.integers(17, 22),
+    n_common=st.integers(0, 6),
+    missing=st.booleans(),
+)
+def test_rare_ones_of_many_stay_together(seed, n_rare, n_common, missing):
+    rng = np.random.default_rng(seed)
+    sizes = [*rng.integers(20, 24, n_common), *rng.integers(1, 20, n_rare)]
+    category = np.repeat(rng.permutation(40)[: len(sizes)], sizes).astype(float)
+    if missing:
+        category = np.append(category, [np.nan] * 3)
+    y = (
+        rng.normal(size=len(category))
+        + rng.normal(size=50)[np.nan_to_num(category, nan=49).astype(int)]
+    )
+    tree = grow(category[:, None], y, [True], max_depth=1)
+    known = np.where(np.isnan(category), -1, category)
+    known[np.isin(known, [c for c in np.unique(known) if (known == c).sum() < 20])] = -1
+    losses = list_losses(known, y, np.ones(len(y)))
+    assert (tree.node_count == 1) == (len(losses) == 0)
+    if losses:
+        left = tree.apply(category[:, None].astype(np.float32)) == tree.children_left[0]
+        assert all(len(np.unique(left[known == c])) == 1 for c in np.unique(known))
+        found = sum(measure_loss(y[side], np.ones(side.sum())) for side in (left, ~left))
+        assert found <= min(losses) * (1 + 1e-9)
+        assert tree.n_node_samples[1:].tolist() == [left.sum(), (~left).sum()]
+
+
 def measure_entropy(y, weight):
     total = weight.sum()
     parts = np.array([weight[y == c].sum() for c in (0, 1)])
@@ -225,7 +254,7 @@ def test_all_features_may_be_categories(splitter):
 
 def test_many_categories():
     rng = np.random.default_rng(1)
-    category = rng.permutation(np.repeat(np.arange(10_000), 2)).astype(float)
+    category = rng.permutation(np.repeat(np.arange(10_000), 20)).astype(float)
     effect = rng.normal(size=10_000) > 0
     tree = grow(category[:, None], effect[category.astype(int)].astype(int), [True])
     assert tree.node_count == 3
