@@ -19,8 +19,8 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import validate_data
 
-from obtree.core.names import name_column
-from obtree.data.categories import CategoryEncoder
+from obtree.core.names import name_column, show
+from obtree.data.categories import CategoryEncoder, find_categorical
 from obtree.data.cells import REMEDY, describe_bad_cell, read_cells
 from obtree.data.offset import shift_features
 from obtree.data.precision import (
@@ -172,6 +172,42 @@ def _encode_categories(estimator, X, encoder):
         encoder = CategoryEncoder.learn(X, estimator.categorical_features)
     set_categories(estimator, encoder)
     return X if encoder is None else encoder.transform(X)
+
+
+def check_same_categories(estimator, X):
+    """Refuse to go on from a fit to which other columns were categories.
+
+    Trees that are there already would read the numbers of categories as if they were
+    values, or the other way round.
+
+    Parameters
+    ----------
+    estimator : estimator object
+        A fitted one.
+    X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
+        What the user passed to the next ``fit``.
+    """
+    if not hasattr(estimator, "categorical_features"):
+        return
+    given = estimator.categorical_features
+    n_features = estimator.n_features_in_
+    encoder = getattr(estimator, "_encoder", None)
+    known = np.zeros(n_features, bool) if encoder is None else encoder.is_categorical
+    chosen = find_categorical(X, given)
+    if not chosen.any():
+        chosen = np.zeros(n_features, bool)
+    if len(chosen) != n_features:
+        return  # refused later on
+    # Types may say less than at the first fit: of an array, or of cells that are all missing.
+    other = chosen & ~known if isinstance(given, str) else chosen != known
+    if other.any():
+        j = int(other.argmax())
+        place = name_column(j, getattr(estimator, "feature_names_in_", None))
+        kinds = ("categories", "numbers") if chosen[j] else ("numbers", "categories")
+        raise ValueError(
+            f"{place} holds {kinds[0]} by categorical_features={show(given)}, and held {kinds[1]} "
+            "at the fit before; expected the same with warm_start"
+        )
 
 
 def set_categories(estimator, encoder):

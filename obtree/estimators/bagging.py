@@ -11,6 +11,7 @@ from obtree.core.advice import advise
 from obtree.core.hints import ArrayLike, Floats, Integers, MatrixLike
 from obtree.core.names import show
 from obtree.core.params import FLAG, Integer, check_param
+from obtree.data.validate import check_same_categories
 from obtree.estimators.base import (
     BaseModel,
     BaseOblique,
@@ -214,6 +215,8 @@ class BaseObliqueForest(BaseForestModel, BaseOblique):
             grown, entropy = self._recall_forest()
             known_offset = [tree.tree_.feature_offset for tree in grown[:1]]
             known = getattr(self, "_encoder", None) if grown else None
+            if grown:
+                check_same_categories(self, X)
             plan = self._plan_growth(X, y, sample_weight, known_offset, known)
             if grown:
                 self._check_same_problem(grown[0], plan)

@@ -234,6 +234,26 @@ def test_a_warm_start_keeps_the_numbers():
     assert len(forest.estimators_) == 8
 
 
+@pytest.mark.filterwarnings("ignore:X .* feature names")
+def test_a_warm_start_refuses_other_columns_of_categories():
+    numbers = pandas.DataFrame({"a": [10.0, 20.0, 30.0, 40.0] * 20})
+    text = numbers.astype(int).astype(str)
+    y = (numbers["a"] > 25).to_numpy(float)
+    more = {"n_estimators": 6}
+    forest = make_forest(warm_start=True).fit(numbers, y)
+    with pytest.raises(ValueError, match=r"column 0 \('a'\) holds categories .* held numbers"):
+        forest.set_params(**more).fit(text, y)
+    with pytest.raises(ValueError, match="holds categories"):
+        forest.set_params(categorical_features=["a"]).fit(numbers, y)
+    forest = make_forest(warm_start=True, categorical_features=[0]).fit(numbers, y)
+    with pytest.raises(ValueError, match=r"holds numbers .* held categories"):
+        forest.set_params(**more, categorical_features=None).fit(numbers, y)
+    forest.set_params(categorical_features=["a"]).fit(numbers, y)
+    forest = make_forest(warm_start=True).fit(text, y)
+    forest.set_params(**more).fit(text.to_numpy(dtype=object), y)
+    np.testing.assert_array_equal(forest.predict(text), y)
+
+
 @pytest.mark.parametrize(
     "estimator",
     [
