@@ -20,8 +20,12 @@ def walk(tree, row, node=0):
         parts = tree.weighted_n_node_samples[[left, right]]
         parts = parts / parts.sum()
         return parts[0] * walk(tree, row, left) + parts[1] * walk(tree, row, right)
+    missing, other = (left, right) if tree.missing_go_left[node] else (right, left)
+    if tree.set_ptr is not None and tree.set_ptr[node] < tree.set_ptr[node + 1]:
+        listed = tree.set_categories[tree.set_ptr[node] : tree.set_ptr[node + 1]].tolist()
+        return walk(tree, row, other if value in listed else missing)
     if np.isnan(value):
-        return walk(tree, row, left if tree.missing_go_left[node] else right)
+        return walk(tree, row, missing)
     return walk(tree, row, left if np.float32(value) <= tree.threshold[node] else right)
 
 
@@ -127,3 +131,20 @@ def test_arguments_that_are_refused(grid, features, out, error, message):
     tree = ObliqueTreeRegressor(random_state=0, max_depth=2).fit(X, y).tree_
     with pytest.raises(error, match=message):
         tree.compute_partial_dependence(grid, features, out)
+
+
+@pytest.mark.parametrize("features", [[1], [2, 0], [0, 1, 2]])
+def test_categories(features):
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.normal(size=200), rng.integers(0, 6, 200), rng.integers(0, 30, 200)])
+    y = np.isin(X[:, 1], [0, 3]) * 2.0 + X[:, 0] + (X[:, 2] % 3 == 0)
+    X[rng.random(X.shape) < 0.1] = np.nan
+    model = ObliqueTreeRegressor(categorical_features=[1, 2], random_state=0).fit(X, y)
+    # Categories are all numbers from 0 on, so that codes are what they stand for.
+    tree = model.tree_
+    strange = rng.choice([np.nan, -1.0, 0.5, 65536.0, 65538.0, np.inf], (9, len(features)))
+    grid = np.vstack([X[:20, features], strange])
+    found = tree.compute_partial_dependence(grid, features)
+    for row, mean in zip(grid, found, strict=True):
+        values = [row[features.index(j)] if j in features else None for j in range(3)]
+        np.testing.assert_allclose(mean, walk(tree, values), rtol=1e-12)
