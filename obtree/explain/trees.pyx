@@ -199,7 +199,9 @@ cdef class TreeGames:
         game.nodes.left = &left[0]
         game.nodes.right = &right[0]
         game.nodes.threshold = &threshold[0]
-        game.nodes.lower = NULL if lower is None else &lower[0]
+        game.nodes.lower = NULL
+        if lower is not None:
+            game.nodes.lower = &lower[0]
         game.nodes.missing_left = &missing_left[0]
         game.nodes.set_ptr = NULL
         if set_ptr is not None:
@@ -209,7 +211,9 @@ cdef class TreeGames:
         if feature.shape[0] > 0:
             game.nodes.feature = <const feature_t*>&feature[0]
             game.nodes.weight = &weight[0]
-            game.nodes.partner = NULL if partner is None else <const feature_t*>&partner[0]
+            game.nodes.partner = NULL
+            if partner is not None:
+                game.nodes.partner = <const feature_t*>&partner[0]
         game.n_outputs = tree.n_outputs
         game.n_classes = tree.max_n_classes
         game.n_values = self._n_values
@@ -227,7 +231,9 @@ cdef class TreeGames:
         features = list_used(tree)
         used = features
         game.n_used = len(features)
-        game.used = &used[0] if len(features) else NULL
+        game.used = NULL
+        if len(features):
+            game.used = &used[0]
         self._kept += [tree, values, features]
         if partner is None and set_ptr is None and feature.shape[0] > 0:
             self._sort_terms(game, tree, n_terms)
@@ -282,7 +288,9 @@ cdef class TreeGames:
             return 0
         ptr, feature = pointers, features
         game.model_ptr = &ptr[0]
-        game.model_feature = &feature[0] if len(features) else NULL
+        game.model_feature = NULL
+        if len(features):
+            game.model_feature = &feature[0]
         # Numbers that are sums, and count as they are.
         if tree.has_linear_leaves and tree.max_n_classes == 1 and len(features):
             line = tree.leaf_weight
