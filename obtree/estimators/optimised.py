@@ -109,6 +109,8 @@ class BaseOptimised(BaseModel):
         """
         with restore_on_error(self):
             known, seeds = self._choose_seeds()
+            check_param("verbose", self.verbose, *VERBOSE)
+            self._count_threads()
             if not len(seeds):
                 advise("Warm-start fitting without increasing n_estimators does not fit new trees.")
                 return self
@@ -133,8 +135,6 @@ class BaseOptimised(BaseModel):
         -------
         Refinement
         """
-        check_param("verbose", self.verbose, *VERBOSE)
-        self._count_threads()
         known_offset = [getattr(tree, tree._tree_attribute).feature_offset for tree in known[:1]]
         plan = self._plan(X, y, sample_weight, known_offset)
         if known:

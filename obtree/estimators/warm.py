@@ -18,7 +18,9 @@ class WarmStartMixin:
     def _count_missing(self):
         """Return how many trees a fit will grow, if its parameters are right."""
         wanted = self.n_estimators if isinstance(self.n_estimators, numbers.Integral) else 0
-        known = len(getattr(self, "estimators_", ())) if getattr(self, "warm_start", False) else 0
+        is_warm = getattr(self, "warm_start", False)
+        is_warm = FLAG.has_type(is_warm) and is_warm
+        known = len(getattr(self, "estimators_", ())) if is_warm else 0
         return max(0, int(wanted) - known)
 
     def _recall_forest(self):
