@@ -18,6 +18,7 @@ from obtree.core.hints import ArrayLike
 from obtree.core.params import Integer, Number, check_param, refuse_param
 from obtree.plot.cells import find_limits
 from obtree.tree.colours import DARK, TOP, WHITE, list_colours
+from obtree.tree.members import find_categories
 
 
 def plot_boundary(
@@ -76,6 +77,8 @@ def plot_boundary(
     alpha = check_param("alpha", alpha, Number(0.0, 1.0))
     marker_size = check_param("marker_size", marker_size, Number(0.0))
     check_is_fitted(model)
+    if find_categories(model) is not None:
+        raise ValueError("plot_boundary draws models of numbers, and this one has categories")
     limits = find_limits(X, ax)
     n_features = getattr(model, "n_features_in_", 2)
     if n_features != 2:

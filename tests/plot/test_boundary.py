@@ -14,6 +14,7 @@ from obtree import (
     ObliqueForestClassifier,
     ObliqueForestRegressor,
     ObliqueTreeClassifier,
+    ObliqueTreeRegressor,
     SemiSupervisedForestClassifier,
 )
 from obtree.plot import plot_boundary
@@ -138,3 +139,10 @@ def test_what_cannot_be_drawn_is_refused(rows):
         plot_boundary(tree, X, grid_resolution=1)
     with pytest.raises(ValueError, match="alpha"):
         plot_boundary(tree, X, alpha=1.5)
+
+
+def test_categories_are_refused():
+    X = np.column_stack([np.arange(40.0) % 4, np.arange(40.0)])
+    tree = ObliqueTreeRegressor(categorical_features=[0]).fit(X, X[:, 0])
+    with pytest.raises(ValueError, match="this one has categories"):
+        plot_boundary(tree, X)
