@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from obtree.tree.leaf_models import find_kind
 from obtree.tree.tree import is_optional
 
 # What a tree takes beside its arrays: the objects that hold them, and its estimator.
@@ -60,14 +61,15 @@ def unpack_states(arrays, max_bytes):
         key: _split_column(key, values, parts["length"].get(key), n_trees)
         for key, values in parts["tree"].items()
     }
-    return [
-        {
-            key: column[t]
-            for key, column in columns.items()
-            if not is_optional(key) or len(column[t])
-        }
-        for t in range(n_trees)
-    ]
+    return [_take_state(columns, t) for t in range(n_trees)]
+
+
+def _take_state(columns, t):
+    """Return the state of a tree: what is not optional, and what it has of the rest."""
+    has = {key for key, column in columns.items() if not is_optional(key) or len(column[t])}
+    # Leaves that keep something keep all of their kind, also arrays of length 0.
+    has |= columns.keys() & find_kind(has).fields.keys()
+    return {key: column[t] for key, column in columns.items() if key in has}
 
 
 def _count_trees(formats, max_bytes):

@@ -344,6 +344,14 @@ def change_header(path, change):
             file.writestr(name, content)
 
 
+@pytest.mark.parametrize("leaf", ["linear", "linear_gaussian"])
+def test_leaves_too_small_for_lines_are_kept_in_files(leaf, tmp_path):
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    forest = ObliqueForestRegressor(3, splitter="axis", leaf=leaf, random_state=0).fit(X, X[:, 0])
+    save_model(forest, tmp_path / "model")
+    np.testing.assert_array_equal(load_model(tmp_path / "model").predict(X), forest.predict(X))
+
+
 @pytest.mark.parametrize(
     "scale", [None, [], [0.0], [-1.0], ["1"], [1.0, 1.0], [True], 1.0, [[1.0]], {}]
 )
