@@ -49,6 +49,11 @@ cdef class CategoryRival(Splitter):
     def reads_whole_nodes(self):
         return self.splitter.reads_whole_nodes
 
+    @property
+    def counter_names(self):
+        # Nobody counts where there are no numbers, but what nobody counted is asked for.
+        return self.splitter.counter_names
+
     cdef int bind(self, const DataView* view, const TargetView* targets, Criterion criterion,
                   const SplitSettings* settings, Workspace workspace) except -1:
         cdef idx_t n_features = view.n_features, n_categorical = view.n_categorical

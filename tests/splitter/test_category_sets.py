@@ -13,6 +13,7 @@ from obtree.data.dataset import Dataset
 from obtree.data.targets import Targets
 from obtree.forest.grow import grow_trees
 from obtree.splitter import resolve_splitter
+from obtree.splitter.categories import CategoryRival
 from obtree.tree.category_sets import list_categories
 
 SPLITTERS = [
@@ -250,6 +251,13 @@ def test_all_features_may_be_categories(splitter):
     y = np.isin(X[:, 0], [1, 4]) * 2.0 + np.isin(X[:, 1], [0, 2])
     tree = grow(X, y, [True, True], splitter=splitter)
     np.testing.assert_allclose(tree.predict(X.astype(np.float32))[:, 0, 0], y)
+
+
+@pytest.mark.parametrize("splitter", SPLITTERS)
+def test_what_a_splitter_counts_has_a_place_beside_sets(splitter):
+    # Also where it is shown no features: the sums over all trees are made of it.
+    splitter = resolve_splitter(splitter)
+    assert CategoryRival(splitter).counter_names == splitter.counter_names
 
 
 def test_many_categories():
