@@ -86,7 +86,7 @@ ax.axvline(15, color="black", lw=1, ls="--", label="noise of the prices")
 ax.set(xlabel="root of the mean squared error on new flats")
 ax.invert_yaxis()
 ax.margins(x=0.1)
-ax.legend(loc="upper right", fontsize="small")
+figure.legend(loc="outside upper right", fontsize="small")
 plt.show()
 
 # %%

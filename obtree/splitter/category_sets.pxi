@@ -10,7 +10,8 @@
 # An order becomes ranks, and whatever scans the ranks of a column scans these. Categories whose
 # means are equal share a rank: no cut between them could be better than all others.
 #
-# Where a node has many categories, those of few rows go where missing values go, all together.
+# Where a node has many categories, those of few rows go where missing values go, all together,
+# unless their means differ by clearly more than chance.
 
 from libc.math cimport fabs
 from libc.stdint cimport uint32_t, uint64_t
@@ -33,6 +34,10 @@ cdef enum:
     # what it was, and others to 1.00 to 1.01; 8 categories and 10 to 40 rows do about as well.
     FREE_CATEGORIES = 16
     LEAST_ROWS = 20
+    # Fewer rows do, too, where the variance between the means of rare categories is so many times
+    # that which noise alone would give them (the F ratio): half of what they say is then true.
+    LEAST_RATIO = 2
+    ROWS_FOR_RATIO = 2        # a category on the average, for the ratio to mean something
     N_RANDOM = 2              # random directions beside the one along which means differ most
     N_ROUNDS = 4              # towards that one
 
@@ -116,6 +121,9 @@ cdef class CategorySets:
                 self.place[rank] = <uint32_t>self.n_kept
                 self.n_kept += 1
         if self.n_kept == self.n_present:
+            return
+        if rare_ones_differ(self, task, codes, missing):
+            self.n_kept = self.n_present
             return
         for p in range(task.n):
             if codes[p] != missing and self.n_rows[codes[p]] < LEAST_ROWS:
@@ -255,3 +263,50 @@ cdef class CategorySets:
         plane.members = self.members
         plane.present = self.present
         plane.n_words = self.n_words
+
+
+cdef bint rare_ones_differ(CategorySets sets, const NodeTask* task, const uint32_t* codes,
+                           uint32_t missing) noexcept nogil:
+    """Whether the means of rare categories, the last in `rank`, differ by more than chance.
+
+    The sums of squares are those of all numbers that a row's targets consist of.
+    """
+    cdef idx_t n_rare = sets.n_present - sets.n_kept, n_rows = 0, p, slot
+    cdef double weight = 0.0, centre, target, between = 0.0, around = 0.0
+    cdef uint32_t rank
+    cdef row_t row
+    for p in range(sets.n_kept, sets.n_present):
+        n_rows += sets.n_rows[sets.rank[p]]
+        weight += sets.weight[sets.rank[p]]
+    if n_rare < 2 or n_rows < ROWS_FOR_RATIO * n_rare or sets.targets.kind == NO_TARGETS:
+        return False
+    for slot in range(sets.n_slots):
+        centre = 0.0
+        for p in range(task.n):
+            if codes[p] != missing and sets.n_rows[codes[p]] < LEAST_ROWS:
+                centre += task.weight[task.rows[p]] * read_slot(sets, task.rows[p], slot)
+        centre /= weight
+        for p in range(sets.n_kept, sets.n_present):
+            sets.total[sets.rank[p]] = 0.0
+        for p in range(task.n):
+            rank = codes[p]
+            if rank != missing and sets.n_rows[rank] < LEAST_ROWS:
+                row = task.rows[p]
+                target = read_slot(sets, row, slot) - centre
+                sets.total[rank] += task.weight[row] * target
+                around += task.weight[row] * target * target
+        for p in range(sets.n_kept, sets.n_present):
+            rank = sets.rank[p]
+            between += sets.total[rank] * (sets.total[rank] / sets.weight[rank])
+    return between * (n_rows - n_rare) > LEAST_RATIO * (around - between) * (n_rare - 1)
+
+
+cdef double read_slot(CategorySets sets, row_t row, idx_t slot) noexcept nogil:
+    """One of the numbers that the targets of a row consist of."""
+    cdef const TargetView* targets = sets.targets
+    cdef idx_t n_classes = targets.max_n_classes
+    if targets.kind == REAL_TARGETS:
+        return targets.values[row * targets.n_outputs + slot]
+    if sets.n_slots == 1:
+        return <double>targets.codes[row]
+    return targets.codes[row * targets.n_outputs + slot // n_classes] == slot % n_classes

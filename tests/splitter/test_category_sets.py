@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from obtree import ObliqueForestRegressor
 from obtree.builder.rule import GrowthRule
 from obtree.criterion.registry import make_criterion
 from obtree.data.dataset import Dataset
@@ -103,26 +104,51 @@ def test_no_set_is_better(criterion, seed, n, k, missing, weighted):
     assert tree.n_node_samples[1:].tolist() == [left.sum(), (~left).sum()]
 
 
+def differ_clearly(category, y):
+    """Whether means of categories have twice the variance that noise would give them."""
+    names, count = np.unique(category, return_counts=True)
+    if len(names) < 2 or len(y) < 2 * len(names):
+        return False
+    mean = np.array([y[category == c].mean(axis=0) for c in names])
+    between = (count[:, None] * (mean - y.mean(axis=0)) ** 2).sum() / (len(names) - 1)
+    within = ((y - mean[np.searchsorted(names, category)]) ** 2).sum() / (len(y) - len(names))
+    return between > 2 * within
+
+
+def list_cuts(category, y):
+    """Losses of the cuts of categories in the order of their means; those of -1 on either side."""
+    names = [c for c in np.unique(category) if c != -1]
+    names.sort(key=lambda c: y[category == c].mean())
+    for k in range(len(names) + 1):
+        for extra in ([], [-1]):
+            left = np.isin(category, names[:k] + extra)
+            if 0 < left.sum() < len(y):
+                yield sum(measure_loss(y[s], np.ones(s.sum())) for s in (left, ~left))
+
+
 @given(
     seed=st.integers(0, 2**32 - 1),
     n_rare=st.integers(17, 22),
     n_common=st.integers(0, 6),
     missing=st.booleans(),
+    spread=st.sampled_from([0.0, 0.3, 1.0]),
 )
-def test_rare_ones_of_many_stay_together(seed, n_rare, n_common, missing):
+def test_rare_ones_of_many_stay_together_unless_they_differ(
+    seed, n_rare, n_common, missing, spread
+):
     rng = np.random.default_rng(seed)
     sizes = [*rng.integers(20, 24, n_common), *rng.integers(1, 20, n_rare)]
     category = np.repeat(rng.permutation(40)[: len(sizes)], sizes).astype(float)
     if missing:
         category = np.append(category, [np.nan] * 3)
-    y = (
-        rng.normal(size=len(category))
-        + rng.normal(size=50)[np.nan_to_num(category, nan=49).astype(int)]
-    )
+    effect = spread * rng.normal(size=50)
+    y = rng.normal(size=len(category)) + effect[np.nan_to_num(category, nan=49).astype(int)]
     tree = grow(category[:, None], y, [True], max_depth=1)
     known = np.where(np.isnan(category), -1, category)
-    known[np.isin(known, [c for c in np.unique(known) if (known == c).sum() < 20])] = -1
-    losses = list_losses(known, y, np.ones(len(y)))
+    rare = np.isin(known, [c for c in np.unique(category) if (known == c).sum() < 20])
+    if not differ_clearly(known[rare], y[rare, None]):
+        known[rare] = -1
+    losses = list(list_cuts(known, y))
     assert (tree.node_count == 1) == (len(losses) == 0)
     if losses:
         left = tree.apply(category[:, None].astype(np.float32)) == tree.children_left[0]
@@ -130,6 +156,30 @@ def test_rare_ones_of_many_stay_together(seed, n_rare, n_common, missing):
         found = sum(measure_loss(y[side], np.ones(side.sum())) for side in (left, ~left))
         assert found <= min(losses) * (1 + 1e-9)
         assert tree.n_node_samples[1:].tolist() == [left.sum(), (~left).sum()]
+
+
+@pytest.mark.parametrize("splitter", ["axis", "axis_random"])
+@pytest.mark.parametrize("kind", ["classes", "several numbers"])
+@pytest.mark.parametrize("known", [True, False])
+def test_rare_ones_differ_in_classes_and_several_numbers(splitter, kind, known):
+    """Thirty categories of ten rows each give the targets, or have nothing to do with them."""
+    rng = np.random.default_rng(0)
+    category = rng.permutation(np.repeat(np.arange(30.0), 10))
+    told = category.astype(int) if known else rng.integers(0, 30, 300)
+    y = told % 3 if kind == "classes" else np.column_stack([told % 5, told // 6]).astype(float)
+    tree = grow(category[:, None], y, [True], splitter=splitter)
+    assert (tree.node_count > 1) == known
+
+
+def test_forest_of_categories_with_few_rows_each():
+    """Fifty towns, forty rows each, and their levels: a node of half the rows still tells them."""
+    rng = np.random.default_rng(0)
+    town, size = rng.integers(0, 50, 2000), rng.uniform(1, 5, 2000)
+    level = rng.normal(size=50)
+    X, y = np.column_stack([town, size]), size * level[town] + rng.normal(0, 0.5, 2000)
+    forest = ObliqueForestRegressor(30, splitter="axis", categorical_features=[0], random_state=0)
+    errors = forest.fit(X[:1500], y[:1500]).predict(X[1500:]) - y[1500:]
+    assert np.sqrt(np.mean(errors**2)) < 0.8
 
 
 def measure_entropy(y, weight):
