@@ -22,7 +22,7 @@ from obtree.tree.parts import Spread
 MAX_OUTPUTS = 4
 #: Classes of which there is a legend.
 MAX_LEGEND = 20
-#: Characters of a line of text that a leaf model writes by itself.
+#: Characters of a line of a set of categories, or of what a leaf model writes by itself.
 TEXT_WIDTH = 44
 #: How strong the colour of a pure leaf is; text must remain readable.
 STRONGEST = 0.62
@@ -209,7 +209,10 @@ class CardMaker:
     def _list_test(self, test):
         if test.is_plain:
             name = self._shorten(test.sum.names[0])
-            return [Line(f"{test.write_lower()}{name} {test.write_limit()}")]
+            text = f"{test.write_lower()}{name} {test.write_limit()}"
+            if test.members is None:
+                return [Line(text)]
+            return [Line(piece) for piece in _wrap(text)]
         lines = self._list_terms(test.sum, test.decimals)
         return [*lines, Line(f"{test.write_lower()}sum {test.write_limit()}")]
 
@@ -275,7 +278,7 @@ class CardMaker:
         parts = described.list_parts(node)
         if not parts:
             text = described.write_model(node, self._max_terms)
-            return [Line(piece) for piece in textwrap.wrap(text, TEXT_WIDTH)]
+            return [Line(piece) for piece in _wrap(text)]
         lines = []
         for k, part in enumerate(parts[:MAX_OUTPUTS]):
             if isinstance(part, Spread):
@@ -344,3 +347,8 @@ class CardMaker:
         chance = 1.0 / n
         purity = (output.value[output.best] - chance) / (1.0 - chance) if n > 1 else 0.5
         return fade(self._colours[output.best], STRONGEST * float(purity))
+
+
+def _wrap(text):
+    """Text in lines; a word stays in one."""
+    return textwrap.wrap(text, TEXT_WIDTH, break_long_words=False, break_on_hyphens=False)

@@ -18,6 +18,7 @@ from obtree import (
     ObliqueTreeRegressor,
     TAOTreeClassifier,
     TAOTreeRegressor,
+    export_text,
 )
 from obtree.plot import plot_tree
 from obtree.plot.scaled_text import ScaledText
@@ -274,3 +275,19 @@ def test_without_matplotlib():
 def test_matplotlib_is_not_imported_with_obtree():
     code = "import obtree, sys; sys.exit('matplotlib' in sys.modules)"
     assert subprocess.run([sys.executable, "-P", "-c", code], check=False).returncode == 0
+
+
+def test_sets_are_no_wider_than_sums():
+    """A set of long names has several lines, and a tree of sets fits on a page."""
+    names = np.array([f"{a}{b}" for a in ("Burg", "Nord", "Tal") for b in ("hausen", "heim", "au")])
+    town = np.random.default_rng(0).integers(0, 9, 200)
+    tree = ObliqueTreeRegressor(max_depth=1, categorical_features=[0], random_state=0)
+    tree.fit(names[town].reshape(-1, 1), town % 4)
+    what = {"member": None, "max_depth": None, "feature_names": None, "class_names": None}
+    _, cards, _ = make_cards(tree, **what, precision=2, **STYLE)
+    lines = [line.text for line in cards[0].lines]
+    assert max(map(len, lines)) <= 44
+    test = " ".join(lines[: lines.index("n = 200")])
+    assert test.startswith("x[0] ")
+    assert test.count(",") > 2
+    assert test in export_text(tree)
