@@ -1,9 +1,11 @@
 """Oblique decision trees and forests behind scikit-learn's interface."""
 
 import sys
+from importlib import import_module
 from importlib.machinery import PathFinder
 from importlib.metadata import version
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 
 def _leave_source_folder():
@@ -80,3 +82,15 @@ __all__ = [
     "save_model",
     "tao_path",
 ]
+
+# Imported when they are asked for: `import obtree` is enough for `obtree.plot.plot_tree`, and
+# does not load matplotlib.
+_LATER = ("explain", "onnx", "plot")
+
+# Whoever checks types still hears of names that do not exist.
+if not TYPE_CHECKING:
+
+    def __getattr__(name):
+        if name in _LATER:
+            return import_module(f"{__name__}.{name}")
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

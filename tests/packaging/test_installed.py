@@ -189,3 +189,22 @@ def test_public_checks_need_no_doors():
     names = [path.stem for path in SOURCE.glob("testing/probe*.pyx")]
     command = [sys.executable, "-P", "-c", code, *names]
     assert subprocess.run(command, check=False).returncode == 0
+
+
+@pytest.mark.parametrize("name", ["explain", "plot"])
+def test_parts_are_imported_when_asked_for(name):
+    """`import obtree` is enough, and loads none of them."""
+    if name == "plot":
+        pytest.importorskip("matplotlib")
+    code = (
+        "import sys, obtree; "
+        f"assert 'obtree.{name}' not in sys.modules and 'matplotlib' not in sys.modules; "
+        f"assert obtree.{name} is sys.modules['obtree.{name}']"
+    )
+    assert subprocess.run([sys.executable, "-P", "-c", code], check=False).returncode == 0
+
+
+def test_other_names_do_not_exist():
+    assert not hasattr(obtree, "plots")
+    with pytest.raises(ImportError, match="cannot import name 'ObliqueForest' from 'obtree'"):
+        exec("from obtree import ObliqueForest")
