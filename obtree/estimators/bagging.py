@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from obtree.core.advice import advise
 from obtree.core.hints import ArrayLike, Floats, Integers, MatrixLike
 from obtree.core.names import show
-from obtree.core.params import FLAG, Integer, check_param
+from obtree.core.params import FLAG, Integer, check_param, refuse_param
 from obtree.data.validate import check_same_categories
 from obtree.estimators.base import (
     BaseModel,
@@ -97,7 +97,8 @@ class BaseForestModel(WarmStartMixin, ProximityMixin, BaseModel):
         """Tell whether trees grow on bootstraps; "auto" leaves it to the splitter."""
         bootstrap = check_param("bootstrap", self.bootstrap, *self._bootstrap_rules)
         if bootstrap == "auto":
-            wanted = resolve_splitter(self._check_splitter()).prefers_bootstrap
+            splitter = resolve_splitter(self._check_splitter(), others=self._other_starts)
+            wanted = splitter.prefers_bootstrap
             return is_regressor(self) if wanted == "regression" else wanted
         return bootstrap
 
@@ -268,15 +269,16 @@ class BaseObliqueForest(BaseForestModel, BaseOblique):
         check_param("n_estimators", self.n_estimators, Integer(1))
         self._count_threads()
         check_param("verbose", self.verbose, *VERBOSE)
-        if not callable(self.oob_score):
-            check_param("oob_score", self.oob_score, FLAG)
+        if not callable(self.oob_score) and not FLAG.has_type(self.oob_score):
+            expected = "True, False or a function of the true and the predicted targets"
+            refuse_param("oob_score", self.oob_score, expected=expected)
         check_param("combine", self.combine, *self._combine_rules)
         check_param("relevance", self.relevance, FLAG, "auto")
         self._check_bootstrap()
 
     def _make_splitter(self):
         """Return the splitter that grows the trees, on rotated features if they are."""
-        return self._rotate(resolve_splitter(self.splitter))
+        return self._rotate(resolve_splitter(self.splitter, others=self._other_starts))
 
     def _rotate(self, splitter):
         """Return a splitter for rotated features, if they are."""

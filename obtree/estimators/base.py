@@ -121,7 +121,8 @@ class BaseModel(CallbackSupportMixin, DocLinkMixin, MultiOutputMixin, BaseEstima
             unknown = [key for key in params if key.partition("__")[0] not in known]
             if not unknown:
                 raise
-            raise ValueError(f"{error}{ask_if_meant(unknown[0], known)}") from None
+            text = str(error).rstrip(".")
+            raise ValueError(f"{text}{ask_if_meant(unknown[0], known)}") from None
 
     def _describe_extras(self):
         """Return what a model file holds beside trees: a dict for JSON, and arrays by name."""
@@ -217,7 +218,7 @@ class BaseOblique(BaseModel):
 
     def _make_splitter(self):
         """Return the splitter that grows the trees."""
-        return resolve_splitter(self.splitter)
+        return resolve_splitter(self.splitter, others=self._other_starts)
 
 
 @contextlib.contextmanager

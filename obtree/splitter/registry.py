@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from obtree.core.names import show
 from obtree.core.params import refuse_param
 from obtree.core.saved import SavedPart
 from obtree.splitter.axis import AxisRandomSplitter, AxisSplitter
@@ -23,6 +24,9 @@ _SPLITTERS = {
     "random_oblique": RandomObliqueSplitter,
     "two_probe": TwoProbeSplitter,
 }
+
+#: What scikit-learn's trees call theirs.
+_ELSEWHERE = {"best": "axis", "random": "axis_random"}
 
 
 def available() -> dict[str, str]:
@@ -88,6 +92,10 @@ def find_splitter(name, what="splitter", others=()):
         return _SPLITTERS[name]
     plugins = find_plugins(_SPLITTERS)
     if name not in plugins:
+        if name in _ELSEWHERE and name not in others:
+            raise ValueError(
+                f"unknown {what} {show(name)}; scikit-learn's {name!r} is {_ELSEWHERE[name]!r} here"
+            )
         refuse_param(what, name, *_SPLITTERS, *plugins, *others)
     return load_plugin(name, plugins[name])
 

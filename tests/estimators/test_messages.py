@@ -175,3 +175,28 @@ def test_values_that_were_given_are_shown():
         TAOForestClassifier(init=start).fit(X, Y)
     with pytest.raises(ValueError, match=r"min_samples_leaf='many' is not valid; expected an int"):
         ObliqueTreeClassifier(min_samples_leaf="many").fit(X, Y)
+
+
+@pytest.mark.parametrize("kind", [ObliqueForestClassifier, ObliqueTreeClassifier])
+def test_auto_is_among_the_splitters_there_are(kind):
+    with pytest.raises(ValueError, match=r"unknown splitter 'axs'; expected one of 'auto', 'axis'"):
+        kind(splitter="axs").fit(X, Y)
+    with pytest.raises(ValueError, match=r"expected one of 'auto', .*Did you mean 'auto'\?"):
+        kind(splitter="Auto").fit(X, Y)
+
+
+@pytest.mark.parametrize(("given", "name"), [("best", "axis"), ("random", "axis_random")])
+def test_names_of_scikit_learns_splitters(given, name):
+    match = rf"unknown splitter '{given}'; scikit-learn's '{given}' is '{name}' here$"
+    with pytest.raises(ValueError, match=match):
+        ObliqueTreeClassifier(splitter=given).fit(X, Y)
+
+
+def test_oob_score_may_be_a_function():
+    with pytest.raises(ValueError, match=r"oob_score='yes' is not valid; .* or a function of"):
+        ObliqueForestClassifier(2, oob_score="yes").fit(X, Y)
+
+
+def test_parameters_that_do_not_exist():
+    with pytest.raises(ValueError, match=r"[^.]\. Did you mean 'n_estimators'\?$"):
+        ObliqueForestClassifier().set_params(n_estimator=3)
