@@ -209,9 +209,9 @@ def _find_column(item, names, n_features, given):
     if isinstance(item, str):
         known = [] if names is None else list(names)
         if item not in known:
-            reason = "X has no column names" if names is None else "which is no column of X"
+            reason = "; X has no column names" if names is None else ", which is no column of X"
             raise ValueError(
-                f"categorical_features names {show(item)}; {reason}{ask_if_meant(item, known)}"
+                f"categorical_features names {show(item)}{reason}{ask_if_meant(item, known)}"
             )
         return known.index(item)
     if isinstance(item, bool) or not isinstance(item, int):

@@ -21,7 +21,7 @@ from sklearn.utils.validation import validate_data
 
 from obtree.core.names import name_column, show
 from obtree.data.categories import CategoryEncoder, find_categorical
-from obtree.data.cells import REMEDY, describe_bad_cell, read_cells
+from obtree.data.cells import REMEDY, describe_bad_cell, list_names, read_cells
 from obtree.data.offset import shift_features
 from obtree.data.precision import (
     find_frame_losses,
@@ -148,6 +148,7 @@ def validate_predict_features(estimator, X, offset=None):
     X : ndarray of float32 in C order, or csr_matrix of float32
         An array of a type in `READ_IN_PLACE` comes back as it is if there is no offset.
     """
+    _check_names(estimator, X)
     encoder = getattr(estimator, "_encoder", None)
     if encoder is not None:
         X = encoder.transform(X)
@@ -164,6 +165,18 @@ def validate_predict_features(estimator, X, offset=None):
             estimator, X, reset=False, dtype=np.float32, order="C", accept_sparse="csr"
         )
     return X if sp.issparse(X) else np.require(X, requirements=["C", "A"])
+
+
+def _check_names(estimator, X):
+    """Refuse a data frame with other columns than at the fit, before its cells are read.
+
+    Of a column that stands in the place of another, the cells would be found fault with.
+    """
+    names = list_names(X)
+    if names is None or not hasattr(estimator, "feature_names_in_"):
+        return
+    if all(isinstance(name, str) for name in names):
+        validate_data(estimator, X, reset=False, skip_check_array=True)
 
 
 def _encode_categories(estimator, X, encoder):

@@ -315,7 +315,7 @@ def test_mistakes_are_named():
         ("from_type", ValueError, "from_type"),
         (3, TypeError, "categorical_features"),
         ([True, False], ValueError, "mask of 2 columns; X has 5"),
-        (["shadow"], ValueError, "shade"),
+        (["shadow"], ValueError, r"names 'shadow', which is no column .* mean 'shade'\?"),
         ([5], ValueError, "from 0 to 4"),
         ([-1], ValueError, "from 0 to 4"),
         ([0.5], TypeError, "categorical_features"),
@@ -333,10 +333,35 @@ def test_mistakes_are_named():
     with pytest.raises(ValueError, match="sparse"):
         forest.predict(sparse.csr_array(np.ones((2, 5))))
     with pytest.raises(ValueError, match="4 features"):
-        forest.predict(FRAME.iloc[:, :4])
+        forest.predict(FRAME.to_numpy()[:, :4])
     with pytest.raises(ValueError, match="constrains column 1"):
         make_forest(monotonic_cst=[0, 1, 0, 0, 0]).fit(FRAME, Y)
     make_forest(monotonic_cst=[1, 0, 0, 0, 0]).fit(FRAME, Y)
+
+
+@pytest.mark.parametrize(
+    ("columns", "said"),
+    [
+        (["shade", "size", "sold", "town", "age"], "must be in the same order"),
+        (["size", "shade", "sold", "town"], "seen at fit time, yet now missing:\n- age"),
+        (["size", "shade", "sold", "town", "age", "sold_"], "unseen at fit time:\n- sold_"),
+    ],
+)
+def test_columns_are_compared_before_cells_are_read(columns, said):
+    """What a column of another place holds is not called a wrong cell."""
+    tree = ObliqueTreeRegressor(random_state=0).fit(FRAME, Y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(ValueError, match=said) as raised:
+            tree.predict(FRAME.assign(sold_=1)[columns])
+    assert str(raised.value).startswith("The feature names should match")
+    assert "numbers only" not in str(raised.value)
+
+
+def test_columns_of_numbers_are_compared_before_cells_are_read():
+    forest = TAOTreeRegressor(max_depth=2, random_state=0).fit(FRAME[["size", "age"]], Y)
+    with pytest.raises(ValueError, match=r"^The feature names should match"):
+        forest.predict(FRAME[["shade", "age"]])
 
 
 def test_too_many_categories_are_refused():
