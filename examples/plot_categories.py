@@ -91,3 +91,4 @@ plt.show()
 
 # %%
 # More in :doc:`/user_guide/categories`.
+# sphinx_gallery_thumbnail_number = 2

@@ -3,8 +3,8 @@ Densities: how usual is a row?
 ==============================
 
 No target, no classes, just rows: a density forest tells how probable a row is, and draws new rows
-that look like those it has seen. Each leaf of its trees is a small bell-shaped heap, and trees
-cut the heaps to measure.
+that look like those it has seen. Each leaf of its trees describes the few rows in it by a
+bell-shaped heap (a Gaussian); the heaps of all leaves and trees together make the density.
 """
 
 import matplotlib.pyplot as plt

@@ -62,4 +62,7 @@ plt.show()
 
 # %%
 # Dark squares along the diagonal are digits of a kind; a paler spot elsewhere is a pair that is
-# easily mistaken. More in :doc:`/user_guide/embedding` and :doc:`/user_guide/proximity`.
+# easily mistaken. On the left, two pictures are as near as trees send them to the same leaf; in the
+# middle, only trees count that have learnt from neither; on the right, nearness is the weight that
+# one picture has when the forest predicts the other. More in :doc:`/user_guide/embedding` and
+# :doc:`/user_guide/proximity`.

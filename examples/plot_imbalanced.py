@@ -4,7 +4,7 @@ Imbalanced data
 
 One row in thirty is a case, and cases are what matters: frauds, failures, diseases. A forest that
 is right as often as possible will miss many of them, since calling everything normal is right 97
-times in a hundred. Three remedies, without inventing rows.
+times in a hundred. Here are two remedies that invent no rows.
 """
 
 import matplotlib.pyplot as plt

@@ -51,7 +51,8 @@ draw(lambda name: ObliqueTreeClassifier(splitter=name, max_depth=4, random_state
 # ``axis`` splitters know two directions only. ``oc1``, ``co2`` and ``discriminant`` search for
 # the direction that tells the classes apart, which takes longer; the others try directions at
 # random and keep the best, which is quick, and a forest makes up for what a single tree has
-# missed.
+# missed. ``two_probe`` compares one feature with another, as two pixels of a picture: where there
+# are only two, it knows a single direction, and is not for such data.
 #
 # Forests
 # -------
