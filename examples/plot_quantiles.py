@@ -80,7 +80,7 @@ ax.legend()
 # With ``criterion="linear_gaussian"`` a leaf holds a line and its noise. Such a forest knows,
 # too, where it has seen *nothing*: rows are missing between 0.55 and 0.72. The line from the left
 # might go on into the gap, and so might the one from the right. Where trees disagree about which
-# it is, the band is wide, and reaches from one line to the other.
+# it is, the band is wide, and reaches from the one line towards the other.
 
 
 def make_lines(n, gap=(0.55, 0.72), seed=0):
