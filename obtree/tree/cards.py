@@ -208,13 +208,9 @@ class CardMaker:
 
     def _list_test(self, test):
         if test.is_plain:
-            name = self._shorten(test.sum.names[0])
-            text = f"{test.write_lower()}{name} {test.write_limit()}"
-            if test.members is None:
-                return [Line(text)]
-            return [Line(piece) for piece in _wrap(text)]
-        lines = self._list_terms(test.sum, test.decimals)
-        return [*lines, Line(f"{test.write_lower()}sum {test.write_limit()}")]
+            text = test.write_about(self._shorten(test.sum.names[0]))
+            return [Line(piece) for piece in ([text] if test.members is None else _wrap(text))]
+        return [*self._list_terms(test.sum, test.decimals), Line(test.write_about("sum"))]
 
     def _list_terms(self, total, decimals):
         """A line for each of the largest terms, and one for the others."""

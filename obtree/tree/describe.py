@@ -40,6 +40,9 @@ class Test:
         Categories for which the answer is yes, or no where `is_negated`, if it is these that the
         test is about; all others have the other answer. None otherwise.
     is_negated : bool
+    has_threshold : bool
+        Whether there are numbers above the threshold: those against missing values are the
+        largest that there are.
     """
 
     __test__ = False  # its name is not that of a test of pytest
@@ -51,6 +54,14 @@ class Test:
     missing_is_yes: bool
     members: list | None = None
     is_negated: bool = False
+    has_threshold: bool = True
+
+    @property
+    def asks_missing(self):
+        """Whether the answer depends on nothing but what is missing, or not known."""
+        if self.members is not None:
+            return not self.members
+        return not (self.has_threshold or math.isfinite(self.lower))
 
     @property
     def is_plain(self):
@@ -61,24 +72,37 @@ class Test:
         """What is compared, as text."""
         return self.sum.names[0] if self.is_plain else self.sum.write(self.decimals, max_terms)
 
-    def write_limit(self):
-        """What the sum must be for a yes, as text that follows it."""
-        text = f"<= {self.threshold:.{self.decimals}f}"
-        if self.members is not None:
-            text = self.write_set()
-        return text + (" or missing" if self.missing_is_yes else "")
-
     def write_set(self):
         """Which categories count as yes, as text."""
         return f"{'not ' if self.is_negated else ''}in {_write_members(self.members)}"
 
-    def write_lower(self):
-        """What stands before the sum, as text; empty where there is no lower limit."""
-        return f"{self.lower:.{self.decimals}f} < " if math.isfinite(self.lower) else ""
+    def write_question(self, what):
+        """What must hold for a yes where nothing is missing, as text.
+
+        Parameters
+        ----------
+        what : str
+            Stands for what is compared.
+        """
+        if self.members is not None:
+            # Either all categories are meant or none.
+            known = f"is {'' if self.is_negated else 'not '}known"
+            return f"{what} {self.write_set() if self.members else known}"
+        if self.asks_missing:
+            return f"{what} is not missing"
+        lower, upper = (f"{limit:.{self.decimals}f}" for limit in (self.lower, self.threshold))
+        if not self.has_threshold:
+            return f"{what} > {lower}"
+        return f"{lower} < {what} <= {upper}" if math.isfinite(self.lower) else f"{what} <= {upper}"
+
+    def write_about(self, what):
+        """The test as text, with a word for what is compared."""
+        question = self.write_question(what)
+        return f"{question} or missing" if self.missing_is_yes and self.members != [] else question
 
     def write(self, max_terms):
         """The test as text, with so many terms of its sum."""
-        return f"{self.write_lower()}{self.write_sum(max_terms)} {self.write_limit()}"
+        return self.write_about(self.write_sum(max_terms))
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,8 +226,10 @@ class TreeDescription:
         Test
         """
         tree, names, decimals = self.tree.shifted, self.marked, self.decimals
-        feature = tree.term_feature[tree.term_ptr[node]]
-        if feature in self._digits and _is_axis(tree, node):
+        most = np.finfo(np.float32 if _is_axis(tree, node) else np.float64).max
+        has_threshold = bool(tree.threshold[node] < most)
+        if self.counts_from_zero(node):
+            feature = tree.term_feature[tree.term_ptr[node]]
             tree, names, decimals = self.tree, self.feature_names, self._digits[feature]
         terms = slice(tree.term_ptr[node], tree.term_ptr[node + 1])
         features = tree.term_feature[terms]
@@ -222,7 +248,22 @@ class TreeDescription:
             missing_is_yes=bool(tree.missing_go_left[node]),
             members=members,
             is_negated=is_negated,
+            has_threshold=has_threshold,
         )
+
+    def counts_from_zero(self, node):
+        """Whether a test is in the numbers of a feature that the tree counts from an offset.
+
+        Parameters
+        ----------
+        node : int
+
+        Returns
+        -------
+        bool
+        """
+        feature = self.tree.term_feature[self.tree.term_ptr[node]]
+        return feature in self._digits and _is_axis(self.tree, node)
 
     def list_members(self, node):
         """The categories that a node tests, the fewer ones of yes and no where all are known.

@@ -64,18 +64,10 @@ def _write_test(described, node, x, is_yes, max_terms):
     if test.members is not None:
         return _write_category(described, test, tree.term_feature[terms][0], values[0], is_yes)
     gives = tree.term_weight[terms] * values
-    # As far from the threshold as in the numbers of the tree, which may be shifted ones.
-    total = float(gives.sum()) + (test.threshold - float(tree.threshold[node]))
-    if is_yes:
-        limits = [("at most", test.threshold)]
-        if np.isfinite(test.lower):
-            limits.insert(0, ("more than", test.lower))
-    elif np.isfinite(test.lower) and abs(total - test.lower) < abs(total - test.threshold):
-        limits = [("at most", test.lower)]
-    else:
-        limits = [("more than", test.threshold)]
+    total = float(gives.sum()) + _find_shift(described, test, node)
+    limits = _list_limits(test, total, is_yes)
     digits = _count_digits(total, [limit for _, limit in limits], test.decimals)
-    verdict = " and ".join(f"{word} {limit:.{digits}f}" for word, limit in limits)
+    verdict = " and ".join(f"{word} {limit:.{digits}f}" for word, limit in limits) or "not missing"
     if test.is_plain:
         return f"{test.sum.names[0]} is {total:.{digits}f}, {verdict}."
     order = np.argsort(-np.abs(gives), kind="stable")
@@ -90,11 +82,36 @@ def _write_test(described, node, x, is_yes, max_terms):
     return f"{', '.join(shown)}: together {total:.{digits}f}, {verdict}."
 
 
+def _find_shift(described, test, node):
+    """What the numbers of a test are more than those of the tree, which may be shifted ones."""
+    if test.has_threshold:
+        # So that a value is as far from the threshold as it is in the tree.
+        return test.threshold - float(described.tree.shifted.threshold[node])
+    if not described.counts_from_zero(node):
+        return 0.0
+    tree = described.tree
+    return float(tree.feature_offset[tree.term_feature[tree.term_ptr[node]]])
+
+
+def _list_limits(test, total, is_yes):
+    """What a number is compared with to get an answer, as pairs of words and numbers."""
+    lower, upper = ("at most", test.lower), ("more than", test.threshold)
+    if is_yes:
+        found = [("more than", test.lower)] * bool(np.isfinite(test.lower))
+        return found + [("at most", test.threshold)] * test.has_threshold
+    is_low = np.isfinite(test.lower) and (
+        not test.has_threshold or abs(total - test.lower) < abs(total - test.threshold)
+    )
+    return [lower if is_low else upper]
+
+
 def _write_category(described, test, feature, value, is_yes):
     """The sentence of a test of a category."""
     names = described.list_categories(feature)
     known = names is not None and 0 <= value < len(names)
     name = names[int(value)] if known else f"{value:g}"
+    if test.asks_missing:
+        return f"{test.sum.names[0]} is {name}, which is known."
     question = test.write_set()
     if not is_yes:
         was_denied = question.startswith("not ")
@@ -107,14 +124,13 @@ def _write_missing(test, names, is_yes, max_terms):
     what = ", ".join(names[:max_terms])
     if len(names) > max_terms:
         what = f"{what + ' and ' if what else ''}{len(names) - max_terms} more features"
-    verb = "is" if len(names) == 1 else "are"
-    question = f"{test.write_lower()}{test.write_sum(max_terms)} <= "
-    answer = f"{question}{test.threshold:.{test.decimals}f}"
+    verb = f"{'is' if len(names) == 1 else 'are'} missing"
     if test.members is not None:
-        answer = f"{test.sum.names[0]} {test.write_set()}"
-        names_known = "is missing or a category that was not known"
-        return f"{what} {names_known}, which counts as {'yes' if is_yes else 'no'} to {answer}."
-    return f"{what} {verb} missing, which counts as {'yes' if is_yes else 'no'} to {answer}."
+        verb = "is missing or a category that was not known"
+    if test.asks_missing:
+        return f"{what} {verb}."
+    question = test.write_question(test.write_sum(max_terms))
+    return f"{what} {verb}, which counts as {'yes' if is_yes else 'no'} to {question}."
 
 
 def _count_digits(value, limits, decimals):

@@ -16,10 +16,12 @@ from obtree import (
     export_text,
 )
 from obtree.export import export_graphviz
-from obtree.tree.cards import CardMaker
+from obtree.splitter import RandomObliqueSplitter
+from obtree.tree.cards import CardMaker, make_cards
 from obtree.tree.colours import fade, list_colours
 from obtree.tree.describe import TreeDescription
 from obtree.tree.leaf_models import ConstantLeaf
+from obtree.tree.tree import Tree
 from obtree.tree.words import explain_path
 
 
@@ -142,3 +144,73 @@ def test_classes_of_several_outputs(iris):
         export_text(tree, class_names=[["A", "B"], ["X", "Y"]])
     with pytest.raises(ValueError, match="unless it is a list of 2 sequences of names"):
         export_text(tree, class_names=["AB", "XY"])
+
+
+def list_lines(tree):
+    """What boxes say, all lines of all boxes."""
+    _, cards, _ = make_cards(
+        tree, member=None, max_depth=None, feature_names=None, class_names=None, precision=2
+    )
+    return [line.text for card in cards for line in card.lines]
+
+
+def test_questions_about_missing_values():
+    # The largest number there is, which stands in such nodes, says nothing.
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 2))
+    X[rng.random(200) < 0.4, 0] = np.nan
+    y = np.isnan(X[:, 0])
+    for offset in (0.0, 1.7e9):
+        tree = ObliqueTreeClassifier(splitter="axis", random_state=0).fit(X + offset, y)
+        assert (tree.tree_.feature_offset is None) == (offset == 0.0)
+        assert export_text(tree).splitlines()[0] == "x[0] is not missing"
+        assert list_lines(tree)[0] == "x[0] is not missing"
+        assert "x[0] is not missing" in export_graphviz(tree)
+        row = X[~y][0] + offset
+        assert tree.explain_row(row).startswith(f"x[0] is {row[0]:.2f}, not missing.\n")
+        assert tree.explain_row(X[y][0] + offset).startswith("x[0] is missing.\n")
+    splitter = RandomObliqueSplitter(feature_combinations=2)
+    tree = ObliqueTreeClassifier(splitter=splitter, random_state=0).fit(X, y)
+    question = export_text(tree).splitlines()[0]
+    assert re.fullmatch(r"-?1\.00\*x\[0\] [-+] 1\.00\*x\[1\] is not missing", question)
+    assert list_lines(tree)[2] == "sum is not missing"
+    assert tree.explain_row(X[y][0]).startswith("x[0] is missing.\n")
+    assert re.match(r".*: together -?\d+\.\d\d, not missing\.\n", tree.explain_row(X[~y][0]))
+
+
+def test_intervals_without_an_end():
+    tree = Tree.from_arrays(
+        n_features=1,
+        children_left=[1, -1, -1],
+        children_right=[2, -1, -1],
+        term_ptr=[0, 1, 1, 1],
+        term_feature=[0],
+        term_weight=[1.0],
+        lower_threshold=[2.0, 0.0, 0.0],
+        threshold=[np.finfo(np.float64).max, 0.0, 0.0],
+        missing_go_left=[1, 0, 0],
+        impurity=[0.0] * 3,
+        n_node_samples=[2, 1, 1],
+        weighted_n_node_samples=[2.0, 1.0, 1.0],
+        n_classes=[1],
+        value=np.array([0.5, 1.0, 0.0]).reshape(3, 1, 1),
+    )
+    assert export_text(tree).splitlines()[0] == "x[0] > 2.00 or missing"
+    words = ("is 3.00, more than 2.00", "is 1.00, at most 2.00", "is missing, which counts as yes")
+    for cell, text in zip((3.0, 1.0, np.nan), words, strict=True):
+        row = np.array([[cell]], dtype=np.float32)
+        assert explain_path(tree, row).startswith(f"x[0] {text}")
+
+
+@pytest.mark.parametrize("labels", [[0, 1], [1, 0]])
+def test_questions_about_unknown_categories(labels):
+    pd = pytest.importorskip("pandas")
+    cells = np.array([*"abc" * 20, *[None] * 30], dtype=object)
+    frame = pd.DataFrame({"c": cells})
+    tree = ObliqueTreeClassifier(random_state=0).fit(frame, np.take(labels, frame["c"].isna()))
+    assert export_text(tree).splitlines()[0] in ("c is known", "c is not known")
+    assert list_lines(tree)[0] in ("c is known", "c is not known")
+    assert tree.explain_row(frame.iloc[0]).startswith("c is a, which is known.\n")
+    text = "c is missing or a category that was not known.\n"
+    assert tree.explain_row(frame.iloc[-1]).startswith(text)
+    assert "{}" not in export_text(tree)
