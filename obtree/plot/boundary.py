@@ -110,12 +110,16 @@ def _draw_classes(model, corners, X, y, alpha, marker_size, options):
     colours = list_colours(len(classes))
     for label, colour in zip(classes, colours, strict=True):
         clear, full = to_rgba(colour, 0.0), to_rgba(colour, alpha)
+        shades = LinearSegmentedColormap.from_list("class", [clear, full])
+        if len(classes) == 1:
+            _fill_plane(corners, shades, options)
+            continue
         DecisionBoundaryDisplay.from_estimator(
             model,
             corners,
             response_method="predict_proba",
             class_of_interest=label,
-            cmap=LinearSegmentedColormap.from_list("class", [clear, full]),
+            cmap=shades,
             vmin=0.0,
             vmax=1.0,
             **options,
@@ -130,6 +134,14 @@ def _draw_classes(model, corners, X, y, alpha, marker_size, options):
     for label, colour in zip(classes, colours, strict=True):
         style = {"s": marker_size, "color": colour, "edgecolors": WHITE, "linewidths": 0.6}
         ax.scatter(*X[y == label].T, label=str(label), zorder=2.5, **style)
+
+
+def _fill_plane(corners, shades, options):
+    """Draw what is the same everywhere: displays refuse models of one class."""
+    ax, kept = options["ax"], {name: options[name] for name in ("zorder", "rasterized")}
+    ax.pcolormesh(*np.asarray(corners).T, [[1.0]], cmap=shades, vmin=0.0, vmax=1.0, **kept)
+    if hasattr(corners, "columns"):
+        ax.set(xlabel=corners.columns[0], ylabel=corners.columns[1])
 
 
 class _LogDensity(RegressorMixin, BaseEstimator):

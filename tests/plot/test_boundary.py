@@ -39,6 +39,18 @@ def find_points(mesh):
     return centres.reshape(-1, 2), mesh.get_facecolors().reshape(-1, 4)
 
 
+def test_one_class_is_everywhere(rows):
+    X = pd.DataFrame(rows[0], columns=["length", "width"])
+    forest = ObliqueForestClassifier(2, random_state=0).fit(X, ["a"] * len(X))
+    ax = plot_boundary(forest, X, ["a"] * len(X), alpha=0.5)
+    (mesh,) = list_meshes(ax)
+    _, colours = find_points(mesh)
+    np.testing.assert_allclose(colours, [to_rgba(PALETTE[0], 0.5)], atol=1e-6)
+    (low, high), corners = zip(ax.get_xlim(), ax.get_ylim(), strict=True), mesh.get_coordinates()
+    np.testing.assert_allclose([corners[0, 0], corners[1, 1]], [low, high])
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("length", "width")
+
+
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_every_class_is_as_strong_as_it_is_likely(rows, n_classes):
     X, y = rows
