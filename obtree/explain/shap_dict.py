@@ -55,9 +55,12 @@ def to_shap_dict(model: BaseModel) -> dict[str, Any]:
             "obtree.explain.shap_values"
         )
     trees = []
+    # Outputs with fewer classes than others end in numbers that mean nothing.
+    most = groups[0].trees[0].max_n_classes
+    means = np.arange(most) < groups[0].trees[0].n_classes[:, None]
     for group in groups:
         factor = (1.0 if group.factor is None else group.factor) / len(group.trees)
-        trees += [_write_tree(tree, group.combine, factor) for tree in group.trees]
+        trees += [_write_tree(tree, group.combine, factor, means.ravel()) for tree in group.trees]
     return {
         "trees": trees,
         "base_offset": 0.0,
@@ -85,7 +88,7 @@ def _find_obstacle(model, groups):
     return None
 
 
-def _write_tree(tree, combine, factor):
+def _write_tree(tree, combine, factor, columns):
     """Return one tree as shap's dictionary of arrays."""
     inner = tree.children_left >= 0
     default = np.where(tree.missing_go_left, tree.children_left, tree.children_right)
@@ -95,7 +98,7 @@ def _write_tree(tree, combine, factor):
         "children_default": np.where(inner, default, -1).astype(np.int32),
         "features": np.where(inner, tree.feature, -1).astype(np.int32),
         "thresholds": _round_down(tree.threshold),
-        "values": factor * count_values(tree, combine),
+        "values": factor * count_values(tree, combine)[:, columns],
         "node_sample_weight": tree.weighted_n_node_samples.copy(),
     }
 

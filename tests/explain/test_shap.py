@@ -98,6 +98,24 @@ def test_tree_explainer_along_paths(model):
         np.testing.assert_allclose(own.reshape(expected.shape), expected, atol=1e-6)
 
 
+@pytest.mark.parametrize("combine", ["average", "vote"])
+def test_tree_explainer_of_several_outputs(combine):
+    # The first has fewer classes than the second.
+    shap = pytest.importorskip("shap")
+    model = ObliqueForestClassifier(5, splitter="axis", combine=combine, random_state=0)
+    model.fit(X, np.stack([NUMBERS > 0, CLASSES, X[:, 0] > 0], axis=1))
+    background = X[100:120]
+    trees = to_shap_dict(model)
+    explainer = shap.TreeExplainer(trees, background, feature_perturbation="interventional")
+    expected = np.concatenate(model.predict_proba(X), axis=1)
+    np.testing.assert_allclose(explainer.model.predict(X), expected, atol=1e-12)
+    np.testing.assert_allclose(
+        explainer.shap_values(X[:6], check_additivity=False),
+        np.concatenate(shap_values(model, X[:6], background), axis=2),
+        atol=1e-5,
+    )
+
+
 def divide_along_paths(tree, x):
     """Shapley values where rows without a feature go both ways, as training rows did."""
 
