@@ -133,14 +133,14 @@ def write_string(text):
 
     Parameters
     ----------
-    text : str
+    text : str or bytes
 
     Returns
     -------
     literal : str
         Of printable ASCII; other bytes are octal.
     """
-    data = text.encode("utf-8", "surrogatepass")
+    data = encode_text(text)
     if len(data) > MAX_STRING:
         raise ValueError(
             f"the class label {show(text, 40)} has {len(data)} bytes; expected at most "
@@ -149,6 +149,20 @@ def write_string(text):
     plain = re.compile(rb"[A-Za-z0-9 _.,:;=+()<>/\[\]-]")
     parts = [chr(byte) if plain.match(bytes([byte])) else f"\\{byte:03o}" for byte in data]
     return f'"{"".join(parts)}"'
+
+
+def encode_text(text):
+    """Return text as bytes, which bytes are already.
+
+    Parameters
+    ----------
+    text : str or bytes
+
+    Returns
+    -------
+    data : bytes
+    """
+    return text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass")
 
 
 def write_comment(text, limit=80):
@@ -186,7 +200,7 @@ class Table:
     name : str
     ctype : str
         Type of its numbers, one of `WIDTHS`, or ``"char *"`` for strings.
-    values : ndarray or list of str
+    values : ndarray, or list of str or bytes
         Of one dimension or two.
     note : str
         What it holds.
@@ -204,7 +218,7 @@ class Table:
     def size(self):
         """Bytes that it takes; of strings those of the text, not of the pointers."""
         if self.ctype == "char *":
-            return sum(len(text.encode("utf-8", "surrogatepass")) + 1 for text in self.values)
+            return sum(len(encode_text(text)) + 1 for text in self.values)
         return int(np.size(self.values)) * WIDTHS[self.ctype]
 
     @property

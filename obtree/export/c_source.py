@@ -373,4 +373,5 @@ def _make_names(name, labels, note):
         return Table(name, choose_integer(values), values, note, public=True)
     if labels.dtype.kind == "f" and labels.dtype.itemsize <= 8:
         return Table(name, "double", labels.astype(np.float64), note, public=True)
-    return Table(name, "char *", [str(label) for label in labels.tolist()], note, public=True)
+    texts = [label if isinstance(label, bytes) else str(label) for label in labels.tolist()]
+    return Table(name, "char *", texts, note, public=True)

@@ -54,9 +54,11 @@ def tree(blobs):
 # ---- text of the user ----------------------------------------------------------------------
 
 
-def test_labels_arrive_as_they_are(compiler, tmp_path):
-    X = np.arange(len(NASTY), dtype=np.float32)[:, None]
-    model = ObliqueTreeClassifier().fit(X, np.array(NASTY, dtype=object))
+@pytest.mark.parametrize("kind", [str, bytes])
+def test_labels_arrive_as_they_are(compiler, tmp_path, kind):
+    labels = [text.encode() if kind is bytes else text for text in NASTY]
+    X = np.arange(len(labels), dtype=np.float32)[:, None]
+    model = ObliqueTreeClassifier().fit(X, np.array(labels, dtype=object))
     (tmp_path / "model.c").write_text(to_c(model, prefix="m"), encoding="ascii")
     (tmp_path / "main.c").write_text(
         """\
@@ -80,8 +82,8 @@ int main(void)
     subprocess.run(command, cwd=tmp_path, check=True)
     done = subprocess.run([str(tmp_path / "program")], capture_output=True, check=True)
     # In C a string ends at its first zero.
-    expected = [str(label).split("\0")[0] for label in model.classes_]
-    assert done.stdout.split(b"\0")[:-1] == [text.encode() for text in expected]
+    expected = [each.encode() if kind is str else each for each in model.classes_]
+    assert done.stdout.split(b"\0")[:-1] == [each.split(b"\0")[0] for each in expected]
 
 
 def test_names_of_features_stay_in_their_comment(compiler, tmp_path, blobs):
