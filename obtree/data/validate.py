@@ -252,6 +252,8 @@ def _validate_features(estimator, X, rounds=True, **params):
     """Run scikit-learn's check of X, adding the column to what it complains about."""
     _refuse_oversized(X)
     X = _keep_integers(read_cells(X))
+    if sp.issparse(X) and X.ndim == 2 and X.format not in params.get("accept_sparse", ()):
+        _check_indices(X)
     try:
         # Overflow becomes infinity here and is reported with its column below.
         with np.errstate(over="ignore"):
@@ -363,13 +365,24 @@ def _make_contiguous(X):
     return np.require(X, requirements=["C", "A"])
 
 
+def _check_indices(X):
+    """Refuse indices out of range, which compiled code would follow outside the arrays.
+
+    SciPy's own as well, where it converts one format to another.
+    """
+    if X.format == "coo":
+        X = X.__class__((X.data, (X.row, X.col)), shape=X.shape, copy=False)
+    elif X.format in ("csr", "csc", "bsr"):
+        # A new object around the same arrays: SciPy's checks tidy up in place.
+        kind = {"csr": sp.csr_matrix, "csc": sp.csc_matrix, "bsr": sp.bsr_matrix}[X.format]
+        X = kind((X.data, X.indices, X.indptr), shape=X.shape, copy=False)
+        X.check_format(full_check=True)
+    return X
+
+
 def _validate_sparse(X, names, rounds, warns):
     """Return sparse X in canonical form, leaving the user's matrix as it is."""
-    # A new object around the same arrays: SciPy's checks below tidy up in place.
-    kind = sp.csr_matrix if X.format == "csr" else sp.csc_matrix
-    X = kind((X.data, X.indices, X.indptr), shape=X.shape, copy=False)
-    # Indices out of range would be read outside the arrays by compiled code.
-    X.check_format(full_check=True)
+    X = _check_indices(X)
     if warns and rounds and may_round(X.dtype):
         warn_of_losses(find_precision_losses(X), names)
     if rounds and X.dtype != np.float32:

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.exceptions import DataConversionWarning
 
-from obtree import ObliqueForestClassifier
+from obtree import ObliqueForestClassifier, ObliqueTreeClassifier
 
 
 @pytest.mark.parametrize(
@@ -190,3 +190,14 @@ def test_prediction_does_not_depend_on_the_type_of_whole_numbers(dtype, order):
     given = np.asarray(X, dtype=dtype, order=order)
     assert np.array_equal(forest.predict_proba(given), expected)
     assert np.array_equal(forest.predict_proba(given[::2]), expected[::2])
+
+
+@pytest.mark.parametrize("kind", [sp.csr_matrix, sp.csc_matrix, sp.bsr_array, sp.coo_array])
+@pytest.mark.parametrize("place", [-(2**30), 3, 2**30])
+def test_sparse_indices_out_of_range_are_refused_before_they_are_converted(kind, place):
+    tree = ObliqueTreeClassifier().fit(np.eye(3), [0, 1, 2])
+    X = kind(np.eye(3))
+    indices = X.col if X.format == "coo" else X.indices
+    indices[1] = place
+    with pytest.raises(ValueError, match=r"ind(ex|ices|ptr)"):
+        tree.predict(X)
