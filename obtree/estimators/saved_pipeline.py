@@ -21,6 +21,7 @@ from obtree.core.names import show
 from obtree.estimators.archive import check_size
 from obtree.estimators.io import FORMAT, check_format
 from obtree.estimators.npy import from_bytes
+from obtree.estimators.saved_places import check_places
 from obtree.estimators.zip_reader import read_members
 
 PIPELINE = "Pipeline"
@@ -195,6 +196,7 @@ def _load(data, max_bytes):
         raise ValueError(f"skops cannot read it: {error}") from error
     if not isinstance(step, BaseEstimator):
         raise ValueError(f"it is a {type(step).__name__}, expected an estimator")
+    check_places(step)
     return step, n_bytes
 
 

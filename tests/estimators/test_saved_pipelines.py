@@ -11,12 +11,20 @@ import pytest
 from sklearn.compose import ColumnTransformer
 from sklearn.decomposition import PCA
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.feature_extraction import DictVectorizer, FeatureHasher
+from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfVectorizer
 from sklearn.feature_selection import SelectFromModel, SelectKBest
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    KBinsDiscretizer,
+    MultiLabelBinarizer,
+    OneHotEncoder,
+    StandardScaler,
+)
 
 from obtree import (
     ForestEmbedding,
@@ -342,3 +350,110 @@ def test_trees_of_steps_count(path):
     with pytest.raises(ValueError, match=r"more than max_bytes|bytes left of max_bytes"):
         load_model(path, max_bytes=150_000)
     load_model(path, max_bytes=500_000)
+
+
+def make_text(n=60):
+    words = np.random.default_rng(0).choice(["red", "blue", "green"], (n, 3))
+    return [" ".join(row) for row in words], words[:, 0] == "red"
+
+
+@pytest.mark.parametrize(
+    "encoder",
+    [
+        OneHotEncoder(),
+        OneHotEncoder(sparse_output=False, drop="if_binary"),
+        OneHotEncoder(handle_unknown="infrequent_if_exist", min_frequency=12),
+        OneHotEncoder(categories=[["x", "b", "a", "c"], [1.0, 2.0, 3.0]], handle_unknown="ignore"),
+        OneHotEncoder(drop="first", handle_unknown="ignore", dtype=np.int32),
+        KBinsDiscretizer(3),
+        KBinsDiscretizer(3, encode="onehot-dense"),
+    ],
+    ids=str,
+)
+def test_honest_encoders(path, encoder):
+    pytest.importorskip("skops")
+    rng = np.random.default_rng(0)
+    X = np.empty((90, 2), dtype=object)
+    X[:, 0], X[:, 1] = rng.choice(["a", "b", "c"], 90, p=[0.1, 0.3, 0.6]), rng.integers(1, 4, 90)
+    if isinstance(encoder, KBinsDiscretizer):
+        X = rng.normal(size=(90, 2))
+    y = X[:, 1] > 1
+    model = make_pipeline(encoder, ObliqueTreeClassifier(random_state=0)).fit(X, y)
+    save_model(model, path)
+    np.testing.assert_array_equal(load_model(path).predict_proba(X), model.predict_proba(X))
+
+
+@pytest.mark.parametrize(
+    "vectorizer", [CountVectorizer(), TfidfVectorizer(min_df=2), HashingVectorizer(n_features=16)]
+)
+def test_honest_vectorizers(path, vectorizer):
+    pytest.importorskip("skops")
+    X, y = make_text()
+    model = make_pipeline(vectorizer, ObliqueTreeClassifier(random_state=0)).fit(X, y)
+    save_model(model, path)
+    np.testing.assert_array_equal(load_model(path).predict_proba(X), model.predict_proba(X))
+
+
+def damage_outputs(encoder):
+    encoder._n_features_outs = [1, 1]
+
+
+def damage_places(encoder):
+    encoder._default_to_infrequent_mappings[0][:] = 10**6
+
+
+def damage_order(encoder):
+    encoder.categories_[1] = encoder.categories_[1][::-1].copy()
+
+
+def damage_categories(encoder):
+    encoder.categories_ = encoder.categories_[:1]
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (damage_outputs, "cannot encode its own categories"),
+        (damage_places, "cannot encode its own categories"),
+        (damage_order, "numbers that are not in order"),
+        (damage_categories, "cannot encode its own categories"),
+        (lambda encoder: vars(encoder).update(categories_=3), "has the categories 3"),
+    ],
+)
+@pytest.mark.parametrize("deep", [False, True])
+def test_encoders_that_write_beside_their_rows(path, iris, damage, message, deep):
+    skops = pytest.importorskip("skops.io")
+    model = make_pipeline(StandardScaler(), ObliqueTreeClassifier(random_state=0)).fit(*iris)
+    save_model(model, path)
+    X = np.array([["a", 1.0], ["b", 2.0], ["b", 3.0], ["c", 3.0]] * 5, dtype=object)
+    encoder = OneHotEncoder(min_frequency=6, sparse_output=False).fit(X)
+    step = ColumnTransformer([("one", encoder, [0, 1])]).fit(X) if deep else encoder
+    encoder = step.transformers_[0][1] if deep else encoder
+    damage(encoder)
+    data = skops.dumps(step)
+    rewrite(path, lambda header, members: members.update({"step_0.npy": to_member(data)}))
+    with pytest.raises(ValueError, match=message):
+        load_model(path)
+
+
+@pytest.mark.parametrize(
+    ("step", "changes", "message"),
+    [
+        (DictVectorizer(sparse=False), {"vocabulary_": {"a": 2**30}}, "has column 1073741824 for"),
+        (CountVectorizer(), {"vocabulary_": {"a": -5}}, "has column -5 for 'a'"),
+        (TfidfVectorizer(), {"vocabulary_": {"a": 1}}, "of 1 columns has column 1"),
+        (TfidfVectorizer(), {"vocabulary_": [1]}, "has the vocabulary"),
+        (FeatureHasher(), {"n_features": 0}, "a FeatureHasher has n_features=0"),
+        (HashingVectorizer(), {"n_features": 0}, "a HashingVectorizer has n_features=0"),
+        (MultiLabelBinarizer(), {"_cached_dict": {"a": 2**30}}, "is not for features"),
+    ],
+)
+def test_vectorizers_that_write_beside_their_rows(path, iris, step, changes, message):
+    skops = pytest.importorskip("skops.io")
+    model = make_pipeline(StandardScaler(), ObliqueTreeClassifier(random_state=0)).fit(*iris)
+    save_model(model, path)
+    vars(step).update(changes)
+    data = skops.dumps(step)
+    rewrite(path, lambda header, members: members.update({"step_0.npy": to_member(data)}))
+    with pytest.raises(ValueError, match=message):
+        load_model(path)
