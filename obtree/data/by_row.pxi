@@ -114,8 +114,11 @@ cdef void lay_codes(const DataView* view, idx_t start, idx_t end,
 
 
 cdef int lay_entries(DataView* view, Workspace memory) except -1:
-    """Lay the non-zeros of all columns out by row (view.entry_start and those behind it)."""
-    cdef idx_t n = view.n_samples
+    """Lay the non-zeros of all columns out by row (view.entry_start and those behind it).
+
+    Those of categories are left out: splitters of planes, who read rows, know nothing of them.
+    """
+    cdef idx_t n = view.n_samples, n_numbers = view.n_features - view.n_categorical
     cdef int64_t* start = <int64_t*>memory.take(n + 1, sizeof(int64_t))
     cdef const ColumnView* column
     cdef feature_t* feature
@@ -124,7 +127,7 @@ cdef int lay_entries(DataView* view, Workspace memory) except -1:
     cdef uint32_t code
     cdef idx_t i, j, k, zero, n_unseen = 0
     memset(start, 0, (n + 1) * sizeof(int64_t))
-    for j in range(view.n_features):
+    for j in range(n_numbers):
         column = &view.columns[j]
         zero = find_zero(column.values, column.n_values)
         n_unseen = look_for_signals(n_unseen + column.n_stored)
@@ -138,7 +141,7 @@ cdef int lay_entries(DataView* view, Workspace memory) except -1:
     feature = <feature_t*>memory.take(start[n], sizeof(feature_t))
     codes = <uint32_t*>memory.take(start[n], sizeof(uint32_t))
     x = <X_t*>memory.take(start[n], sizeof(X_t))
-    for j in range(view.n_features - 1, -1, -1):
+    for j in range(n_numbers - 1, -1, -1):
         column = &view.columns[j]
         zero = find_zero(column.values, column.n_values)
         n_unseen = look_for_signals(n_unseen + column.n_stored)
@@ -178,14 +181,15 @@ cdef inline bint is_entry(const DataView* view, idx_t j, idx_t k, idx_t zero) no
 
 cdef bint is_mostly_zero(const DataView* view) noexcept nogil:
     """Whether nearly all cells are zero and there are many columns of that kind; the same for a
-    dense array and for its sparse twin. The ranks of all columns are there.
+    dense array and for its sparse twin. The ranks of all columns are there. Categories do not
+    count: which of them has number 0 is an accident of names.
     """
     cdef const ColumnView* column
-    cdef idx_t n = view.n_samples, j, k, zero, total = 0
-    cdef idx_t limit = n * view.n_features // CELLS_PER_NONZERO
-    if view.n_features < MANY_COLUMNS:
+    cdef idx_t n = view.n_samples, n_numbers = view.n_features - view.n_categorical
+    cdef idx_t limit = n * n_numbers // CELLS_PER_NONZERO, j, k, zero, total = 0
+    if n_numbers < MANY_COLUMNS:
         return False
-    for j in range(view.n_features):
+    for j in range(n_numbers):
         column = &view.columns[j]
         zero = find_zero(column.values, column.n_values)
         if zero < 0 or column.n_values > n // 4:

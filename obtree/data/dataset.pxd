@@ -49,7 +49,8 @@ cdef struct DataView:
     # By byte of a row: the bits of all rows in row_codes, when it holds but a few. NULL: unknown.
     const uint8_t* row_bits
     # Data with many zeros: what is not zero once more, row after row. The entries of row i stand
-    # from entry_start[i] to entry_start[i + 1], features ascending. NULL when not kept.
+    # from entry_start[i] to entry_start[i + 1], features ascending, categories left out. NULL when
+    # not kept.
     const int64_t* entry_start
     const feature_t* entry_feature
     const uint32_t* entry_code    # ranks

@@ -310,6 +310,26 @@ def test_what_a_splitter_counts_has_a_place_beside_sets(splitter):
     assert CategoryRival(splitter).counter_names == splitter.counter_names
 
 
+@pytest.mark.parametrize("n_categorical", [3, 200])
+@pytest.mark.parametrize("splitter", SPLITTERS)
+def test_planes_of_many_zeros_know_no_categories(splitter, n_categorical):
+    # So many columns of zeros are read entry by entry.
+    rng = np.random.default_rng(0)
+    numbers = np.where(rng.random((150, 300)) < 0.03, rng.normal(size=(150, 300)), 0.0)
+    categories = rng.integers(0, 5, (150, n_categorical))
+    y = (numbers[:, :20].sum(axis=1) > 0).astype(int)
+    categorical = np.arange(300 + n_categorical) < n_categorical
+    X = np.column_stack([categories, numbers]).astype(np.float32)
+    tree = grow(X, y, categorical, splitter=splitter)
+    by_set = np.diff(tree.set_ptr) > 0 if tree.set_ptr is not None else np.zeros(tree.node_count)
+    of_set = np.repeat(by_set, np.diff(tree.term_ptr))
+    assert (categorical[tree.term_feature] == of_set).all()
+    # Which category has number 0 is nothing to go by.
+    other = np.column_stack([(categories + 1) % 5, numbers]).astype(np.float32)
+    again = grow(other, y, categorical, splitter=splitter)
+    np.testing.assert_array_equal(again.predict(other), tree.predict(X))
+
+
 def test_many_categories():
     rng = np.random.default_rng(1)
     category = rng.permutation(np.repeat(np.arange(10_000), 20)).astype(float)
