@@ -139,6 +139,11 @@ def _check_trees(name, trees, form, known_arrays):
                 f"expected leaves of the kinds {known}"
             )
         arrays = {key for key, array in list_arrays(tree).items() if array is not None}
+        if arrays & SETS - known_arrays:
+            raise TypeError(
+                f"{name} cannot be exported to {form}: it divides categories by sets; expected a "
+                "model of numbers, to which categories are encoded before the fit"
+            )
         if not arrays <= known_arrays:
             raise TypeError(
                 f"{name} cannot be exported to {form}: tree {t} has "

@@ -128,6 +128,8 @@ def test_several_inputs(forest, classes):
 
 
 def test_text_is_no_input(forest):
+    import obtree.onnx  # noqa: F401
+
     with pytest.raises(TypeError, match=r"StringTensorType.*expected inputs of numbers"):
         skl2onnx.convert_sklearn(forest, initial_types=[("X", StringTensorType([None, 6]))])
 
@@ -191,6 +193,14 @@ def test_models_without_targets(model, classes):
     model.fit(classes[0])
     with pytest.raises(TypeError, match=f"{type(model).__name__} cannot be exported to ONNX"):
         Session(model, classes[0])
+
+
+def test_models_of_categories(classes):
+    category = np.arange(len(classes[0])) % 7
+    X = np.column_stack([category, classes[0]]).astype(np.float32)
+    model = ObliqueForestClassifier(2, categorical_features=[0]).fit(X, category % 2)
+    with pytest.raises(TypeError, match="to ONNX: it divides categories by sets; expected a model"):
+        Session(model, X)
 
 
 def test_more_than_a_file_can_hold(forest, classes, monkeypatch):
