@@ -7,6 +7,7 @@ from obtree.data.categories import FROM_DTYPE, find_categorical
 
 #: A column of text is one of numbers with mistakes in it if so many of its cells are numbers.
 MOSTLY = 0.5
+TRUTH = ("true", "false")
 
 
 def read_features(frame, label, model):
@@ -62,12 +63,16 @@ def match_features(table, names, model):
         return to_numbers(frame, table.label)
     chosen = np.array([known is not None for known in categories])
     for j in np.flatnonzero(chosen):
-        is_text = all(isinstance(value, str) for value in categories[j].tolist())
-        if is_text and frame.iloc[:, j].dtype.kind in "biuf":
-            # Here are only such as look like numbers.
+        known, column = categories[j].tolist(), frame.iloc[:, j]
+        is_text = [isinstance(value, str) for value in known]
+        if all(is_text) and not _is_text(column):
+            # Here are only such as look like numbers or truth values.
             cells = table.read_text(names[j])
             if cells is not None:
                 frame.isetitem(j, cells.astype(object).where(cells != "", None).to_numpy())
+        elif not all(is_text) and column.dtype.kind not in "biuf":
+            # And here are others than at the fit, which make all of them text.
+            frame.isetitem(j, _read_values(column, known, table.options.get("decimal", ".")))
     return _join(frame, table.label, chosen, "the model was fitted to numbers there")
 
 
@@ -78,6 +83,43 @@ def _join(frame, label, chosen, advice):
     for j, (_, column) in zip(np.flatnonzero(~chosen), numbers.items(), strict=True):
         frame.isetitem(int(j), column)
     return frame
+
+
+def _is_text(column):
+    """Tell whether all cells of a column that are not empty are text."""
+    return column.dtype.kind not in "biuf" and all(
+        isinstance(cell, str) for cell in column.dropna().astype(object)
+    )
+
+
+def _read_values(column, known, decimal):
+    """Return the cells of a column, those as numbers and truth values that look like known ones."""
+    cells = column.astype(object).where(column.notna(), None).tolist()
+    value_of = {cell: cell for cell in known if isinstance(cell, str)}
+    if any(isinstance(value, bool) for value in known):
+        value_of |= {text: word == "true" for word in TRUTH for text in _spell(word)}
+    for text in {cell for cell in cells if isinstance(cell, str)} - value_of.keys():
+        value_of[text] = _read_number(text, decimal)
+    values = np.empty(len(cells), dtype=object)
+    values[:] = [value_of[cell] if isinstance(cell, str) else cell for cell in cells]
+    return values
+
+
+def _spell(word):
+    """The ways of writing a truth value that are read as one."""
+    return word, word.capitalize(), word.upper()
+
+
+def _read_number(text, decimal):
+    """Return the number that a text stands for, or the text."""
+    try:
+        return int(text)
+    except ValueError:
+        pass
+    try:
+        return float(text.replace(decimal, "."))
+    except ValueError:
+        return text
 
 
 def _is_mostly_numbers(column):

@@ -72,6 +72,43 @@ def test_text_that_looks_like_numbers_stays_text(people, tmp_path, capsys):
     np.testing.assert_array_equal(found, everything[digits])
 
 
+def test_values_that_became_text_are_known(people, tmp_path, capsys):
+    frame = pd.read_csv(people)
+    frame["floor"] = np.arange(len(frame)) % 7
+    path = tmp_path / "more.csv"
+    frame.to_csv(path, index=False)
+    model = tmp_path / "model.obtree"
+    names = "categorical_features=['job', 'member', 'town', 'floor']"
+    assert fit(path, model, "--set", names) == 0
+    capsys.readouterr()
+    run("predict", model, path)
+    expected = capsys.readouterr().out.splitlines()[2:]
+    # One cell that is no number, and no truth value, makes text of its column.
+    for column, cell in (("floor", "cellar"), ("member", "?")):
+        other = frame.astype({column: object})
+        other.loc[0, column] = cell
+        other.to_csv(path, index=False)
+        assert run("predict", model, path) == 0
+        assert capsys.readouterr().out.splitlines()[2:] == expected
+
+
+def test_truth_values_that_were_text_stay_text(people, tmp_path, capsys):
+    frame = pd.read_csv(people)
+    frame["member"] = frame["member"].astype(object)
+    frame.loc[0, "member"] = "perhaps"
+    path = tmp_path / "more.csv"
+    frame.to_csv(path, index=False)
+    model = tmp_path / "model.obtree"
+    fit(path, model)
+    capsys.readouterr()
+    run("predict", model, path)
+    expected = capsys.readouterr().out.splitlines()[2:]
+    frame[1:].to_csv(path, index=False)
+    assert {type(cell) for cell in pd.read_csv(path)["member"]} == {bool, float}
+    assert run("predict", model, path) == 0
+    assert capsys.readouterr().out.splitlines()[1:] == expected
+
+
 def test_new_categories_and_empty_columns(people, tmp_path, capsys):
     model = tmp_path / "model.obtree"
     fit(people, model)
