@@ -11,6 +11,7 @@ import math
 import numpy as np
 import scipy.sparse as sp
 
+from obtree.core.advice import advise
 from obtree.core.names import ask_if_meant, name_column, show
 from obtree.core.params import refuse_param
 from obtree.data.cells import MISSING_TYPES, is_time, is_time_dtype, list_dtypes, list_names
@@ -149,8 +150,11 @@ class CategoryEncoder:
         replaced = {}
         for j in np.flatnonzero(self.is_categorical):
             codes, found = _number_values(_take_column(X, j), name_column(j, names))
-            number = {value: k for k, value in enumerate(self.categories[j].tolist())}
+            known = self.categories[j].tolist()
+            number = {value: k for k, value in enumerate(known)}
             table = np.array([number.get(value, np.nan) for value in found] + [np.nan], np.float32)
+            if np.isnan(table).all():
+                _warn_of_other_kind(found, known, name_column(j, names))
             replaced[j] = table[codes]
         return _replace_columns(X, replaced)
 
@@ -235,7 +239,9 @@ def _holds_categories(X, j, dtype):
     # Numbers may stand among objects, with other marks of missing values.
     cells = np.asarray(_take_column(X, j), dtype=object)
     kinds = {type(cell) for cell in cells if not _is_missing(cell)}
-    return str in kinds or (bool(kinds) and kinds <= {bool, np.bool_})
+    if any(issubclass(kind, str) for kind in kinds):  # NumPy has text of its own
+        return True
+    return bool(kinds) and kinds <= {bool, np.bool_}
 
 
 def _open_table(X):
@@ -307,6 +313,19 @@ def _is_plain(value):
     )
 
 
+def _warn_of_other_kind(found, known, place):
+    """Tell the user of a column in which no value is known, since text is no number."""
+    is_text = [any(isinstance(value, str) for value in values) for values in (found, known)]
+    if found and known and is_text[0] != is_text[1]:
+        kinds = ("text", "numbers or truth values")
+        before, now = kinds[::-1] if is_text[0] else kinds
+        advise(
+            f"{place} holds {now}, such as {show(found[0])}, and held {before} at the fit, such as "
+            f"{show(known[0])}: none is known, and all count as missing; give the column the type "
+            "that it had at the fit"
+        )
+
+
 def _refuse_cells(cells, place):
     """Name the first of some cells that is no category."""
     plain = (str, bool, int, float, np.generic)
@@ -360,17 +379,25 @@ def _replace_columns(X, replaced):
     if hasattr(X, "with_columns"):  # Polars
         names = list(X.columns)
         series = type(_take_column(X, 0))
-        return X.with_columns(
-            **{names[j]: series(names[j], codes) for j, codes in replaced.items()}
-        )
-    if hasattr(X, "column_names"):  # Arrow
+        return X.with_columns([series(names[j], codes) for j, codes in replaced.items()])
+    if hasattr(X, "column_names"):  # Arrow, whose tables consist of chunks
+        in_chunks = hasattr(X, "combine_chunks")
         for j, codes in replaced.items():
-            X = X.set_column(int(j), X.column_names[j], [codes])
+            X = X.set_column(int(j), X.column_names[j], [codes] if in_chunks else codes)
         return X
-    if X.dtype.kind in ("f", "O"):
-        X = X.copy()
-    else:
-        X = X.astype(np.float64 if X.dtype.kind in "biu" else object)
+    X = X.astype(_choose_dtype(X))  # a copy
     for j, codes in replaced.items():
         X[:, j] = codes
     return X
+
+
+def _choose_dtype(X):
+    """Return the type of an array that holds its numbers and those of categories, and NaN."""
+    kind, size = X.dtype.kind, X.dtype.itemsize
+    if kind == "f":
+        return np.promote_types(X.dtype, np.float32)  # halves are exact up to 2,048 only
+    if kind not in "biu":
+        return object
+    if kind != "b" and size == 8 and X.size and max(-int(X.min()), int(X.max())) > 2**53:
+        return np.longdouble
+    return np.float64

@@ -39,6 +39,73 @@ def test_arrow():
     assert find_categorical(typed, "from_dtype").tolist() == [False, True, True, True]
     np.testing.assert_array_equal(tree.predict(typed), y)
 
+    batch = table.to_batches()[0]
+    np.testing.assert_array_equal(ObliqueTreeRegressor().fit(batch, y).predict(batch), y)
+
+
+def test_text_of_numpy_is_text():
+    cells = np.empty(40, dtype=object)
+    cells[:] = list(np.array(["a", "b", "c", "d"] * 10))
+    assert {type(cell) for cell in cells} == {np.str_}
+    frame = pandas.DataFrame({"a": cells})
+    y = np.arange(40.0) % 4
+    np.testing.assert_array_equal(ObliqueTreeRegressor().fit(frame, y).predict(frame), y)
+
+
+def test_columns_may_have_any_name():
+    polars = pytest.importorskip("polars")
+    table = polars.DataFrame({"self": ["a", "b"] * 10, "exprs": ["x", "x", "y", "y"] * 5})
+    y = np.arange(20.0) % 4
+    np.testing.assert_array_equal(ObliqueTreeRegressor().fit(table, y).predict(table), y)
+
+
+def test_arrays_of_halves():
+    values = np.repeat(np.arange(4000, dtype=np.uint16).view(np.float16), 20)
+    y = np.repeat(np.arange(4000.0) % 2, 20)
+    tree = ObliqueTreeRegressor(categorical_features=[0]).fit(values[:, None], y)
+    np.testing.assert_array_equal(tree.predict(values[:, None]), y)
+
+
+@pytest.mark.skipif(np.finfo(np.longdouble).nmant < 63, reason="a long double holds no int64")
+def test_wide_integers_beside_categories_keep_their_digits():
+    X = np.column_stack([np.arange(40) % 2, 2**60 + np.arange(40)])
+    tree = ObliqueTreeRegressor(categorical_features=[0]).fit(X, np.arange(40.0))
+    np.testing.assert_array_equal(tree.predict(X), np.arange(40.0))
+
+
+def test_text_in_the_place_of_numbers_is_told():
+    numbers = pandas.DataFrame({"a": [1, 2] * 10, "b": [True, False] * 10})
+    text = numbers.astype(str)
+    y = np.arange(20.0) % 2
+    tree = ObliqueTreeRegressor(categorical_features=["a", "b"]).fit(numbers, y)
+    with pytest.warns(UserWarning, match="none is known, and all count as missing") as told:
+        tree.predict(text)
+    assert len(told) == 2
+    assert "column 1 ('b') holds text, such as 'True', and held numbers or" in str(told[1].message)
+    tree = ObliqueTreeRegressor().fit(text, y)
+    with pytest.warns(
+        UserWarning, match=r"column 0 \('a'\) holds numbers or truth values, such as 1"
+    ):
+        tree.predict(numbers)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("cells", [["new"], [None], ["new", None]])
+def test_new_categories_are_no_mistake(cells):
+    tree = ObliqueTreeRegressor().fit(pandas.DataFrame({"a": ["x", "y"] * 10}), np.arange(20.0))
+    tree.predict(pandas.DataFrame({"a": np.array(cells, dtype=object)}))
+
+
+def test_other_columns_than_at_the_fit():
+    frame = pandas.DataFrame({"a": ["x", "y"] * 10, "b": range(20)})
+    tree = ObliqueTreeRegressor().fit(frame, np.arange(20.0))
+    with pytest.raises(ValueError, match=r"^The feature names should match .*\n.*same order"):
+        tree.predict(frame.assign(a=range(20), b="x")[["b", "a"]])
+    with pytest.raises(ValueError, match="now missing:\n- b"):
+        tree.predict(frame[["a"]])
+    with pytest.raises(ValueError, match=r"1 features, but .* expecting 2"):
+        tree.predict(frame[["a"]].to_numpy())
+
 
 @pytest.mark.parametrize("given", ["from_dtype", ["town"]])
 def test_records_are_refused(given):
