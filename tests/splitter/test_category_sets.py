@@ -105,14 +105,14 @@ def test_no_set_is_better(criterion, seed, n, k, missing, weighted):
 
 
 def differ_clearly(category, y):
-    """Whether means of categories have twice the variance that noise would give them."""
+    """Whether means of categories have thrice the variance that noise would give them."""
     names, count = np.unique(category, return_counts=True)
     if len(names) < 2 or len(y) < 2 * len(names):
         return False
     mean = np.array([y[category == c].mean(axis=0) for c in names])
     between = (count[:, None] * (mean - y.mean(axis=0)) ** 2).sum() / (len(names) - 1)
     within = ((y - mean[np.searchsorted(names, category)]) ** 2).sum() / (len(y) - len(names))
-    return between > 2 * within
+    return between > 3 * within
 
 
 def list_cuts(category, y):
