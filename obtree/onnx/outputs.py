@@ -27,13 +27,25 @@ def choose_type(operator):
 
 
 def check_inputs(operator):
-    """Refuse inputs that are no numbers, and models that are not fitted."""
-    check_is_fitted(operator.raw_operator)
+    """Refuse inputs that are not the features of the model, and models that are not fitted."""
+    model = operator.raw_operator
+    name = type(model).__name__
+    check_is_fitted(model)
     for variable in operator.inputs:
         if not isinstance(variable.type, INPUTS):
+            expected = ", ".join(kind.__name__ for kind in INPUTS)
             raise TypeError(
-                f"{type(operator.raw_operator).__name__} reads {variable.type!r}; expected inputs "
-                "of numbers, such as FloatTensorType"
+                f"{name} reads {variable.type!r}; expected inputs of numbers, of the types "
+                f"{expected}"
+            )
+    widths = [variable.type.shape[1:] for variable in operator.inputs]
+    # Some converters do not tell how many columns there are.
+    if all(len(width) == 1 and isinstance(width[0], int) for width in widths):
+        n_features = sum(width[0] for width in widths)
+        if n_features != model.n_features_in_:
+            raise ValueError(
+                f"{name} reads {n_features} features; expected {model.n_features_in_}, as it was "
+                "fitted to"
             )
 
 

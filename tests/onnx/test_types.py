@@ -127,6 +127,20 @@ def test_several_inputs(forest, classes):
     np.testing.assert_array_equal(found[0], forest.predict(X))
 
 
+def test_other_numbers_of_features(forest, classes):
+    X = classes[0]
+    axis = ObliqueForestRegressor(2, splitter="axis").fit(X, X[:, 0])
+    for model in (forest, axis):
+        for width in (5, 7):
+            with pytest.raises(ValueError, match=f"reads {width} features; expected 6"):
+                skl2onnx.to_onnx(model, np.ones((1, width), dtype=np.float32))
+        kinds = [("left", FloatTensorType([None, 2])), ("right", DoubleTensorType([None, 3]))]
+        with pytest.raises(ValueError, match="reads 5 features; expected 6"):
+            skl2onnx.convert_sklearn(model, initial_types=kinds)
+        # Where the number of columns is not told, it is what the model has.
+        skl2onnx.convert_sklearn(model, initial_types=[("X", FloatTensorType([None, None]))])
+
+
 def test_text_is_no_input(forest):
     import obtree.onnx  # noqa: F401
 
