@@ -120,6 +120,7 @@ cdef class CategorySets:
             rank = self.rank[p]
             if self.n_rows[rank] >= LEAST_ROWS:
                 self.rank[p] = self.rank[self.n_kept]
+                self.place[self.rank[p]] = <uint32_t>p
                 self.rank[self.n_kept] = rank
                 self.place[rank] = <uint32_t>self.n_kept
                 self.n_kept += 1

@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from obtree import ObliqueForestRegressor
@@ -237,15 +237,34 @@ def test_leaves_hold_their_rows(splitter, task, max_leaf_nodes):
 
 @pytest.mark.parametrize("splitter", SPLITTERS)
 @pytest.mark.parametrize("task", ["real", "two", "three"])
-def test_names_do_not_matter(splitter, task):
-    X, y = draw_problem(np.random.default_rng(4), task=task)
+@settings(max_examples=10)
+@given(seed=st.integers(0, 2**32 - 1), n_many=st.integers(2, 30))
+def test_names_do_not_matter(splitter, task, seed, n_many):
+    rng = np.random.default_rng(seed)
+    X, y = draw_problem(rng, task=task)
+    X[:, 2] = np.where(np.isnan(X[:, 2]), np.nan, rng.integers(0, n_many, len(X)))
     other = X.copy()
-    for j, k in ((0, 5), (2, 12)):
-        number = np.append(np.random.default_rng(j).permutation(40)[:k], np.nan)
+    for j, k in ((0, 5), (2, n_many)):
+        number = np.append(rng.permutation(40)[:k], np.nan)
         other[:, j] = number[np.where(np.isnan(X[:, j]), k, X[:, j]).astype(int)]
     first = grow(X, y, CATEGORICAL, splitter=splitter).predict(X)
     second = grow(other, y, CATEGORICAL, splitter=splitter).predict(other)
     np.testing.assert_array_equal(first, second)
+
+
+def test_order_of_rows_does_not_matter():
+    # Of many categories, with those of few rows between the others.
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        category = np.repeat(rng.permutation(25), [40] * 5 + [8] * 20).astype(float)
+        chance = rng.dirichlet([0.3] * 4, 25)
+        y = np.array([rng.choice(4, p=chance[int(c)]) for c in category])
+        y[:4] = range(4)
+        order = rng.permutation(len(y))
+        first = grow(category[:, None], y, [True], max_depth=1)
+        second = grow(category[order, None], y[order], [True], max_depth=1)
+        rows = np.arange(25.0, dtype=np.float32)[:, None]
+        np.testing.assert_array_equal(first.apply(rows), second.apply(rows))
 
 
 @given(seed=st.integers(0, 2**32 - 1), task=st.sampled_from(["real", "two", "three"]))
