@@ -49,8 +49,8 @@ plot_tree(tree)
 # %%
 # Nothing had to be prepared: columns of strings, booleans and categories are recognised
 # (``categorical_features="from_dtype"``), and an empty cell goes where it does least harm. For
-# numbers, and for two classes, the best way to divide the categories in two is found exactly,
-# however many there are.
+# numbers, and for two classes, the best way to divide the categories in two is found exactly, of
+# a thousand as of ten. Those that are too rare to be judged stay together.
 #
 # What is it worth?
 # -----------------
