@@ -47,6 +47,13 @@ class CategoryEncoder:
     def __init__(self, categories):
         self.is_categorical = np.array([known is not None for known in categories])
         self.categories = [None if known is None else _make_array(known) for known in categories]
+        self._numbers = {}
+
+    def __getstate__(self):
+        return {"is_categorical": self.is_categorical, "categories": self.categories}
+
+    def __setstate__(self, state):
+        vars(self).update(state, _numbers={})
 
     def to_lists(self):
         """Return the categories as JSON can hold them.
@@ -150,13 +157,19 @@ class CategoryEncoder:
         replaced = {}
         for j in np.flatnonzero(self.is_categorical):
             codes, found = _number_values(_take_column(X, j), name_column(j, names))
-            known = self.categories[j].tolist()
-            number = {value: k for k, value in enumerate(known)}
+            number = self._list_numbers(j)
             table = np.array([number.get(value, np.nan) for value in found] + [np.nan], np.float32)
             if np.isnan(table).all():
-                _warn_of_other_kind(found, known, name_column(j, names))
+                _warn_of_other_kind(found, list(number), name_column(j, names))
             replaced[j] = table[codes]
         return _replace_columns(X, replaced)
+
+    def _list_numbers(self, j):
+        """The number of each category of a column, kept for the next rows."""
+        if j not in self._numbers:
+            known = self.categories[j].tolist()
+            self._numbers[j] = {value: k for k, value in enumerate(known)}
+        return self._numbers[j]
 
 
 def find_categorical(X, categorical_features):
