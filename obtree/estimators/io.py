@@ -305,7 +305,12 @@ def _check_sets(tree, estimator):
     if tree.set_ptr is not None:
         by_set = np.diff(tree.set_ptr) > 0
     of_set = np.repeat(by_set, np.diff(tree.term_ptr))
-    if (is_categorical[tree.term_feature] != of_set).any():
+    agree = (is_categorical[tree.term_feature] == of_set).all()
+    if agree and by_set.any():
+        n_known = np.array([0 if known is None else len(known) for known in estimator.categories_])
+        highest = tree.set_categories[tree.set_ptr[1:][by_set] - 1]
+        agree = (highest < n_known[tree.term_feature[of_set]]).all()
+    if not agree:
         raise ValueError("its trees and its categories disagree")
 
 

@@ -18,6 +18,7 @@ from obtree import (
     save_model,
 )
 from obtree.data.categories import MAX_CATEGORIES, CategoryEncoder, find_categorical
+from obtree.estimators.io import describe_estimator, restore_estimator
 
 pandas = pytest.importorskip("pandas")
 
@@ -274,6 +275,20 @@ def test_files(estimator, tmp_path):
         if known is not None:
             assert found.tolist() == known.tolist()
             assert found.dtype == known.dtype
+
+
+def test_files_with_fewer_categories_than_their_trees_are_refused():
+    tree = ObliqueTreeRegressor(random_state=0).fit(FRAME, Y)
+    header, arrays = describe_estimator(tree)
+    for known in header["categories"]:
+        if known is not None:
+            dropped = known.pop()
+            with pytest.raises(ValueError, match="trees and its categories disagree"):
+                restore_estimator(header, dict(arrays), 10**6, False)
+            known.append(dropped)
+    assert restore_estimator(header, arrays, 10**6, False).predict(FRAME).tolist() == list(
+        tree.predict(FRAME)
+    )
 
 
 def test_mixed_categories_keep_their_types(tmp_path):
