@@ -143,7 +143,7 @@ def write_string(text):
     data = encode_text(text)
     if len(data) > MAX_STRING:
         raise ValueError(
-            f"the class label {show(text, 40)} has {len(data)} bytes; expected at most "
+            f"the label or category {show(text, 40)} has {len(data)} bytes; expected at most "
             f"{MAX_STRING}, which is what a string of C may have"
         )
     plain = re.compile(rb"[A-Za-z0-9 _.,:;=+()<>/\[\]-]")

@@ -366,8 +366,9 @@ class Source:
 
 def _make_names(name, labels, note):
     """Return a table of class labels, or of categories."""
-    # Objects that are all numbers become numbers.
-    labels = np.asarray(labels.tolist() if labels.dtype.kind == "O" else labels)
+    numbers = (bool, int, float, np.number, np.bool_)
+    if labels.dtype.kind == "O" and all(isinstance(each, numbers) for each in labels):
+        labels = np.asarray(labels.tolist())
     if labels.dtype.kind in "biu":
         values = labels.astype(np.int64) if labels.dtype.kind == "b" else labels
         return Table(name, choose_integer(values), values, note, public=True)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from obtree import ObliqueForestClassifier, ObliqueForestRegressor, ObliqueTreeClassifier
+from obtree.export import to_c
 from obtree.splitter import ConicSplitter
 
 CATEGORICAL = [1, 3]
@@ -59,3 +60,17 @@ def test_names_are_in_the_file(export):
     program = export(tree)
     assert '"red"' in program.source
     assert "x[0]  shade" in program.source
+
+
+def test_any_names():
+    names = [("a", 1), ("b", 2, 3)], ["a" * 4001, "b"]
+    frames = []
+    for each in names:
+        cells = np.empty(2, dtype=object)
+        cells[:] = each
+        frames.append(pytest.importorskip("pandas").DataFrame({"c": np.tile(cells, 20)}))
+    y = np.arange(40) % 2
+    fit = ObliqueTreeClassifier(categorical_features=["c"]).fit
+    assert r'"(\047b\047, 2, 3)"' in to_c(fit(frames[0], y))
+    with pytest.raises(ValueError, match=r"label or category 'aaa.* has 4001 bytes"):
+        to_c(fit(frames[1], y))
