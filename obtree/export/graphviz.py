@@ -76,7 +76,7 @@ def export_graphviz(
     rounded : bool, default=True
         Whether boxes have round corners.
     precision : int, default=2
-        Digits after the point.
+        Digits after the point; more where all would be zero.
     fontname : str, default="helvetica"
         Font of all text.
     max_terms : int, default=5

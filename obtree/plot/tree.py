@@ -78,7 +78,7 @@ def plot_tree(
     rounded : bool, default=True
         Whether boxes have round corners.
     precision : int, default=2
-        Digits after the point.
+        Digits after the point; more where all would be zero.
     ax : matplotlib axes, optional
         Where to draw; the tree fills it. By default the current figure is used if it is still
         empty, else a new one is made that is as large as the tree needs.

@@ -15,6 +15,7 @@ import numpy as np
 from obtree.core.params import FLAG, Integer, check_param, check_params
 from obtree.tree.colours import DARK, TOP, WHITE, fade, list_colours
 from obtree.tree.describe import TreeDescription
+from obtree.tree.digits import write_number
 from obtree.tree.members import find_categories, find_tree
 from obtree.tree.parts import Spread
 
@@ -224,7 +225,7 @@ class CardMaker:
                 continue
             ends = sorted((0.5, 0.5 + 0.5 * float(size)))
             sign = "-" if total.weights[k] < 0 else "+"
-            text = f"{sign} {abs(total.weights[k]):.{decimals}f} {name}"
+            text = f"{sign} {write_number(abs(total.weights[k]), decimals)} {name}"
             lines.append(Line(text, Bar(((*ends, DARK),), mark=0.5)))
         n_hidden = len(total.names) - len(shown)
         return [*lines, Line(f"+ {n_hidden} smaller terms")] if n_hidden else lines
@@ -249,7 +250,7 @@ class CardMaker:
             if output.classes is None:
                 low, span = self._low[k], self._high[k] - self._low[k]
                 at = float((output.value[0] - low) / span) if span > 0 else 1.0
-                text = f"value {output.value[0]:.{self._described.decimals}f}"
+                text = f"value {write_number(output.value[0], self._described.decimals)}"
                 lines.append(Line(text, Bar(((0.0, at, TOP),))))
                 continue
             name = self._shorten(output.classes[output.best])
@@ -287,9 +288,9 @@ class CardMaker:
             lines += self._list_terms(part, decimals)
             if part.intercept is not None:
                 sign = "-" if part.intercept < 0 else "+"
-                lines.append(Line(f"{sign} {abs(part.intercept):.{decimals}f}"))
+                lines.append(Line(f"{sign} {write_number(abs(part.intercept), decimals)}"))
             if part.noise is not None:
-                lines.append(Line(f"noise {part.noise:.{decimals}f}"))
+                lines.append(Line(f"noise {write_number(part.noise, decimals)}"))
         if len(parts) > MAX_OUTPUTS:
             lines.append(Line(f"({len(parts) - MAX_OUTPUTS} more outputs)"))
         return lines
@@ -302,7 +303,8 @@ class CardMaker:
         at = np.clip((spread.mean - low) / span, 0.0, 1.0)
         decimals, lines = self._described.decimals, []
         for j, name in enumerate(spread.names[: self._max_terms]):
-            size = f"{spread.mean[j]:.{decimals}f} ± {spread.deviation[j]:.{decimals}f}"
+            sides = (spread.mean[j], spread.deviation[j])
+            size = " ± ".join(write_number(side, decimals) for side in sides)
             bar = Bar(((float(start[j]), float(end[j]), TOP),), mark=float(at[j]))
             lines.append(Line(f"{self._shorten(name)} {size}", bar))
         n_hidden = len(spread.names) - len(lines)

@@ -13,6 +13,7 @@ import numpy as np
 
 from obtree.core.params import refuse_param
 from obtree.tree.category_sets import list_categories
+from obtree.tree.digits import write_number
 from obtree.tree.parts import WeightedSum
 
 #: Categories of a set that are named.
@@ -90,7 +91,9 @@ class Test:
             return f"{what} {self.write_set() if self.members else known}"
         if self.asks_missing:
             return f"{what} is not missing"
-        lower, upper = (f"{limit:.{self.decimals}f}" for limit in (self.lower, self.threshold))
+        lower, upper = (
+            write_number(limit, self.decimals) for limit in (self.lower, self.threshold)
+        )
         if not self.has_threshold:
             return f"{what} > {lower}"
         return f"{lower} < {what} <= {upper}" if math.isfinite(self.lower) else f"{what} <= {upper}"

@@ -3,6 +3,7 @@
 from obtree.core.hints import Names
 from obtree.core.params import Integer, check_param
 from obtree.tree.describe import TreeDescription
+from obtree.tree.digits import write_number
 from obtree.tree.members import find_categories, find_tree, list_members
 from obtree.tree.summary import summarise_forest
 
@@ -31,7 +32,7 @@ def export_text(
     max_depth : int or None, default=10
         Deeper parts are summed up in one line each; None shows everything.
     decimals : int, default=2
-        Digits after the point.
+        Digits after the point; more where all would be zero.
     max_terms : int, default=6
         Terms of a linear combination that are shown, those with the largest weights.
     member : int, optional
@@ -108,7 +109,7 @@ def _write_leaf(described, node):
     if described.predicts_nothing:
         return f"leaf ({count})"
     if described.class_names is None:
-        numbers = ", ".join(f"{output.value[0]:.{decimals}f}" for output in outputs)
+        numbers = ", ".join(write_number(output.value[0], decimals) for output in outputs)
         return f"value {numbers} ({count})"
     fractions = ", ".join(f"{output.value[output.best]:.{decimals}f}" for output in outputs)
     names = ", ".join(output.classes[output.best] for output in outputs)

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from obtree.tree.digits import write_number
+
 
 @dataclass(frozen=True, eq=False)
 class WeightedSum:
@@ -65,15 +67,18 @@ class WeightedSum:
         text = self._write_terms(decimals, max_terms)
         if self.intercept is not None:
             if text:
-                text += f" {'-' if self.intercept < 0 else '+'} {abs(self.intercept):.{decimals}f}"
+                sign = "-" if self.intercept < 0 else "+"
+                text += f" {sign} {write_number(abs(self.intercept), decimals)}"
             else:
-                text = f"{self.intercept:.{decimals}f}"
-        return text if self.noise is None else f"{text} (noise {self.noise:.{decimals}f})"
+                text = write_number(self.intercept, decimals)
+        if self.noise is None:
+            return text
+        return f"{text} (noise {write_number(self.noise, decimals)})"
 
     def _write_terms(self, decimals, max_terms):
         text = ""
         for k in np.sort(self.find_largest(max_terms)):
-            size = f"{abs(self.weights[k]):.{decimals}f}*{self.names[k]}"
+            size = f"{write_number(abs(self.weights[k]), decimals)}*{self.names[k]}"
             if not text:
                 text = f"-{size}" if self.weights[k] < 0 else size
             else:
@@ -115,4 +120,6 @@ class Spread:
         str
         """
         pairs = zip(self.names[:max_terms], self.mean, strict=False)
-        return "mean " + ", ".join(f"{name} {value:.{decimals}f}" for name, value in pairs)
+        return "mean " + ", ".join(
+            f"{name} {write_number(value, decimals)}" for name, value in pairs
+        )

@@ -3,6 +3,7 @@
 import numpy as np
 
 from obtree.tree.describe import TreeDescription
+from obtree.tree.digits import write_number
 
 #: Digits after the point, at most, by which a value is told from what it is compared with.
 MOST_DIGITS = 12
@@ -67,19 +68,23 @@ def _write_test(described, node, x, is_yes, max_terms):
     total = float(gives.sum()) + _find_shift(described, test, node)
     limits = _list_limits(test, total, is_yes)
     digits = _count_digits(total, [limit for _, limit in limits], test.decimals)
-    verdict = " and ".join(f"{word} {limit:.{digits}f}" for word, limit in limits) or "not missing"
+    verdict = (
+        " and ".join(f"{word} {write_number(limit, digits)}" for word, limit in limits)
+        or "not missing"
+    )
     if test.is_plain:
-        return f"{test.sum.names[0]} is {total:.{digits}f}, {verdict}."
+        return f"{test.sum.names[0]} is {write_number(total, digits)}, {verdict}."
     order = np.argsort(-np.abs(gives), kind="stable")
     shown = [
-        f"{test.sum.names[k]} {values[k]:.{test.decimals}f} gives {gives[k]:.{digits}f}"
+        f"{test.sum.names[k]} {write_number(values[k], test.decimals)} gives "
+        f"{write_number(gives[k], digits)}"
         for k in order[:max_terms]
     ]
     rest = order[max_terms:]
     if len(rest):
         others = f"{len(rest)} other{'s give' if len(rest) > 1 else ' gives'}"
-        shown.append(f"{others} {gives[rest].sum():.{digits}f}")
-    return f"{', '.join(shown)}: together {total:.{digits}f}, {verdict}."
+        shown.append(f"{others} {write_number(gives[rest].sum(), digits)}")
+    return f"{', '.join(shown)}: together {write_number(total, digits)}, {verdict}."
 
 
 def _find_shift(described, test, node):
@@ -136,8 +141,8 @@ def _write_missing(test, names, is_yes, max_terms):
 def _count_digits(value, limits, decimals):
     """Digits that tell a value from limits that it is not equal to."""
     for digits in range(decimals, MOST_DIGITS):
-        texts = {f"{limit:.{digits}f}" for limit in limits if limit != value}
-        if f"{value:.{digits}f}" not in texts:
+        shown = {float(write_number(limit, digits)) for limit in limits if limit != value}
+        if float(write_number(value, digits)) not in shown:
             return digits
     return MOST_DIGITS
 
@@ -155,13 +160,15 @@ def _write_leaf(described, leaf, row, max_terms):
         return [f"The row is {where}."]
     if described.predicts_nothing:
         value = float(predicted[0, 0])
-        return [f"The logarithm of the density is {value:.{decimals}f} {where}: {model}."]
+        return [
+            f"The logarithm of the density is {write_number(value, decimals)} {where}: {model}."
+        ]
     lines = []
     many = len(predicted) > 1
     for k, output in enumerate(described.list_outputs(leaf)):
         what = f" of output {k}" if many else ""
         if output.classes is None:
-            lines.append(f"The value{what} is {predicted[k, 0]:.{decimals}f} {where}.")
+            lines.append(f"The value{what} is {write_number(predicted[k, 0], decimals)} {where}.")
             continue
         fractions = predicted[k, : len(output.classes)]
         order = np.argsort(-fractions, kind="stable")

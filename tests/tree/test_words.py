@@ -14,10 +14,11 @@ from obtree import (
     ObliqueTreeClassifier,
     ObliqueTreeRegressor,
     TAOTreeClassifier,
+    export_text,
 )
 from obtree.tree.words import explain_path
 
-NUMBER = r"-?\d+\.\d+"
+NUMBER = r"-?\d+\.\d+(?:e[-+]\d+)?"
 
 
 @pytest.fixture(scope="module")
@@ -74,6 +75,20 @@ def test_neighbours_are_told_apart():
     far = np.array([[1.7e9], [1.7e9 + 1]])
     tree = ObliqueTreeRegressor().fit(far, [0.0, 1.0])
     assert tree.explain_row(far[1]).startswith("x[0] is 1700000001.00, more than 1700000000.50")
+
+
+@pytest.mark.parametrize("splitter", ["axis", "oc1", "two_probe", "co2"])
+@pytest.mark.parametrize("unit", [1e-9, 1e-6, 1e-3, 1e7, 1e20])
+def test_units_of_features_do_not_matter(splitter, unit):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(100, 3)) * unit
+    tree = ObliqueTreeClassifier(splitter=splitter, random_state=0).fit(X, X.sum(axis=1) > 0)
+    zero = r"(?<![\d.])-?0\.0+(?![\de.])"
+    assert not re.search(zero, export_text(tree).replace("class", ""))
+    for row in X[::5]:
+        for line in tree.explain_row(row).splitlines()[:-1]:
+            read_limits(line)
+            assert not re.search(zero, line), line
 
 
 def test_sums_count_from_the_offset():
