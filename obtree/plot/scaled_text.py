@@ -4,9 +4,12 @@ matplotlib's text has a size on paper, so that it outgrows its box when a figure
 is lost in it when somebody zooms in.
 """
 
+import contextlib
+
 from matplotlib.font_manager import FontProperties
 from matplotlib.text import Text
 from matplotlib.textpath import TextToPath
+from matplotlib.transforms import Bbox
 
 _MEASURE = TextToPath()
 
@@ -63,9 +66,15 @@ class ScaledText(Text):
     def draw(self, renderer):
         """Draw the text; see `matplotlib.artist.Artist.draw`."""
         self.fit()
-        super().draw(renderer)
+        # FreeType refuses letters of less than a pixel, which nobody sees.
+        with contextlib.suppress(RuntimeError):
+            super().draw(renderer)
 
     def get_window_extent(self, renderer=None, dpi=None):
         """Return the box around the text in pixels; see `matplotlib.text.Text`."""
         self.fit()
-        return super().get_window_extent(renderer, dpi)
+        try:
+            return super().get_window_extent(renderer, dpi)
+        except RuntimeError:
+            place = self.get_transform().transform(self.get_unitless_position())
+            return Bbox([place, place])

@@ -291,3 +291,13 @@ def test_sets_are_no_wider_than_sums():
     assert test.startswith("x[0] ")
     assert test.count(",") > 2
     assert test in export_text(tree)
+
+
+@pytest.mark.parametrize("box", [None, "tight"])
+def test_pictures_that_are_too_small_for_letters(tmp_path, box):
+    X, y = load_digits(return_X_y=True)
+    tree = ObliqueTreeClassifier(max_depth=6, random_state=0).fit(X, y)
+    ax = plt.figure(figsize=(1, 1)).add_subplot()
+    plot_tree(tree, ax=ax)
+    ax.figure.savefig(tmp_path / "small.png", dpi=10, bbox_inches=box)
+    assert (tmp_path / "small.png").stat().st_size > 0
