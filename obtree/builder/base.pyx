@@ -161,8 +161,10 @@ cdef class TreeBuilder:
             self.result.plane.term_share = self.term_share
             measure_term_shares(self.index.view, &self.result.plane, task.rows, task.n, task.weight,
                                 self.term_share)
-        self.result.plane.missing_seen = self.index.lacks_value(&self.result.plane, record.start,
-                                                                record.end)
+        # Of a set, also the splitter knows.
+        if self.result.plane.members == NULL or not self.result.plane.missing_seen:
+            self.result.plane.missing_seen = self.index.lacks_value(&self.result.plane,
+                                                                    record.start, record.end)
         self.index.projection = self.result.projection
         pos = self.index.split(&self.result.plane, self.result.rank_cut, record.start, record.end)
         # The partition is the truth: a side that came out too small is no split.

@@ -33,6 +33,7 @@ cdef struct Hyperplane:
     double lower              # minus infinity unless the node asks for an interval
     bint missing_left         # where a row goes that lacks one of the features, see missing.pxd
     # Set by the builder: whether a training row of the node did; missing_left is of no use if not.
+    # True already where the splitter has learned from other rows where a set sends missing values.
     bint missing_seen
     # Set by the builder: what part of the split each term accounts for (data/term_share.pxd).
     double* term_share        # n_terms, owned by the caller; NULL when not known

@@ -38,7 +38,7 @@ cdef class CategorySets:
     cdef uint64_t* words
     cdef uint64_t* buffer
     # The best set so far of a node.
-    cdef uint32_t* members            # (max_words)
+    cdef uint32_t* members            # (max_words), and one in front: whether it has rare ones
     cdef uint32_t* present            # (max_words)
     cdef idx_t n_words
 

@@ -157,6 +157,7 @@ cdef class CategoryRival(Splitter):
         out.plane.weight[0] = 1.0
         out.plane.threshold = found.plane.threshold
         out.plane.missing_left = found.plane.missing_left
+        out.plane.missing_seen = found.plane.missing_seen
         out.plane.members = found.plane.members
         out.plane.present = found.plane.present
         out.plane.n_words = found.plane.n_words

@@ -78,7 +78,7 @@ cdef class CategorySets:
         self.keys = <uint32_t*>workspace.take(most + 1, sizeof(uint32_t))
         self.words = <uint64_t*>workspace.take(most + 1, sizeof(uint64_t))
         self.buffer = <uint64_t*>workspace.take(most + 1, sizeof(uint64_t))
-        self.members = <uint32_t*>workspace.take(max_words, sizeof(uint32_t))
+        self.members = 1 + <uint32_t*>workspace.take(1 + max_words, sizeof(uint32_t))
         self.present = <uint32_t*>workspace.take(max_words, sizeof(uint32_t))
         memset(self.weight, 0, (most + 1) * sizeof(w_t))
         return 0
@@ -253,6 +253,7 @@ cdef class CategorySets:
         for p in range(self.n_present):
             highest = max(highest, <uint32_t>values[self.rank[p]])
         self.n_words = highest // 32 + 1
+        self.members[-1] = self.n_kept < self.n_present
         memset(self.members, 0, self.n_words * sizeof(uint32_t))
         memset(self.present, 0, self.n_words * sizeof(uint32_t))
         for p in range(self.n_present):
@@ -267,6 +268,8 @@ cdef class CategorySets:
         plane.members = self.members
         plane.present = self.present
         plane.n_words = self.n_words
+        # Rare ones have shown where missing ones go, even if there are none.
+        plane.missing_seen = self.members[-1] != 0
 
 
 cdef bint rare_ones_differ(CategorySets sets, const NodeTask* task, const uint32_t* codes,

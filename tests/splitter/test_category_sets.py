@@ -158,6 +158,23 @@ def test_rare_ones_of_many_stay_together_unless_they_differ(
         assert tree.n_node_samples[1:].tolist() == [left.sum(), (~left).sum()]
 
 
+@pytest.mark.parametrize("splitter", SPLITTERS)
+@pytest.mark.parametrize("max_leaf_nodes", [-1, 4])
+@pytest.mark.parametrize("level", [10.0, -10.0])
+def test_new_ones_go_where_rare_ones_go(splitter, max_leaf_nodes, level):
+    # Also where no row lacks the category, and most rows go to the other side.
+    rng = np.random.default_rng(0)
+    category = np.repeat(np.arange(35.0), [100] * 5 + [3] * 30)
+    y = np.where(category < 5, level, 0.0) + rng.normal(size=len(category))
+    X = np.column_stack([category, rng.normal(size=len(y))])
+    tree = grow(X, y, [True, False], splitter=splitter, max_leaf_nodes=max_leaf_nodes, max_depth=1)
+    if not tree.set_ptr[1]:
+        pytest.skip("the set is drawn at random, and has lost")
+    rows = np.array([[7.0, 0.0], [99.0, 0.0], [np.nan, 0.0]], dtype=np.float32)
+    assert len(set(tree.apply(rows).tolist())) == 1
+    assert list_categories(tree, 0).max() < 5
+
+
 @pytest.mark.parametrize("splitter", ["axis", "axis_random"])
 @pytest.mark.parametrize("kind", ["classes", "several numbers"])
 @pytest.mark.parametrize("known", [True, False])
