@@ -170,8 +170,13 @@ def _make_table(x):
     """Return a row as a table of one row."""
     if hasattr(x, "to_frame") and hasattr(x, "index"):  # a series of pandas
         return x.to_frame().T
-    if isinstance(x, (list, tuple, np.ndarray)) and np.ndim(x) == 1:
-        return np.asarray(x)[None]
+    if isinstance(x, np.ndarray) and x.ndim == 1:
+        return x[None]
+    if isinstance(x, (list, tuple)) and np.ndim(x) == 1:
+        # An array of text would make text of truth values and numbers.
+        return np.asarray(x, dtype=object if any(isinstance(cell, str) for cell in x) else None)[
+            None
+        ]
     return x
 
 

@@ -410,6 +410,14 @@ def test_the_table_is_left_as_it_is():
     pandas.testing.assert_frame_equal(FRAME, before)
 
 
+@pytest.mark.filterwarnings("ignore:X .* feature names")
+def test_a_list_of_text_and_truth_values_is_explained():
+    frame = pandas.DataFrame({"a": ["x", "y"] * 20, "b": [True, True, False, False] * 10})
+    tree = ObliqueTreeRegressor(max_depth=2, random_state=0).fit(frame, np.arange(40.0) % 4)
+    assert tree.explain_row(["x", False]) == tree.explain_row(frame.iloc[[2]])
+    assert "b is False" in tree.explain_row(("x", False))
+
+
 def test_text_of_trees():
     from obtree import export_text
 
