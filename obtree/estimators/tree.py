@@ -174,9 +174,8 @@ def _make_table(x):
         return x[None]
     if isinstance(x, (list, tuple)) and np.ndim(x) == 1:
         # An array of text would make text of truth values and numbers.
-        return np.asarray(x, dtype=object if any(isinstance(cell, str) for cell in x) else None)[
-            None
-        ]
+        dtype = object if any(isinstance(cell, str) for cell in x) else None
+        return np.asarray(x, dtype=dtype)[None]
     return x
 
 
