@@ -13,6 +13,7 @@ from sklearn.base import clone
 from obtree.core.names import show
 from obtree.core.params import refuse_param
 from obtree.estimators.sampling import RowSample, count_subsample
+from obtree.splitter.axis import AxisSplitter, OneCategorySplitter
 from obtree.splitter.base import Splitter
 from obtree.splitter.registry import name_splitter, resolve_splitter
 
@@ -104,6 +105,7 @@ CLASSIFICATION = (
     Setting("discriminant, larger leaves", "discriminant", {"min_samples_leaf": 5}, cost=0.003),
     Setting("axis, large leaves", "axis", {"min_samples_leaf": 15}, replace=True),
     Setting("discriminant, large leaves", "discriminant", {"min_samples_leaf": 15}, cost=0.003),
+    Setting("axis, one category at a time", OneCategorySplitter(), replace=True),
 )
 
 _THIRD = {"max_features": 1 / 3}
@@ -137,6 +139,13 @@ REGRESSION = (
         {**_THIRD, "min_samples_leaf": 5},
         replace=True,
         cost=0.003,
+    ),
+    Setting("axis, one category at a time", OneCategorySplitter(), replace=True),
+    Setting(
+        "axis, one category at a time, larger leaves",
+        OneCategorySplitter(),
+        {"min_samples_leaf": 5},
+        replace=True,
     ),
 )
 
@@ -245,6 +254,7 @@ def select_settings(settings, estimator, X, constrained=False, categorical=None)
         "other criterion": "criterion" in changed,
         "constrained": constrained,
         "categories": categorical is not None,
+        "no categories": categorical is None,
         "many values": X.shape[0] * X.shape[1] > MANY_VALUES,
         "one feature": X.shape[1] == 1,
         "many features": X.shape[1] > MANY_FEATURES,
@@ -299,9 +309,11 @@ def _list_limits(setting):
     limits = set()
     if setting.refined:
         limits |= {"many features", "many values", "other criterion", "categories"}
+    if isinstance(splitter, OneCategorySplitter):
+        limits.add("no categories")
     if "leaf" in setting.params:
         limits |= {"constrained", "other criterion"}
-    if setting.refined or name_splitter(type(splitter)) not in ("axis", "axis_random"):
+    if setting.refined or not isinstance(splitter, AxisSplitter):
         limits.add("one feature")
     if not splitter.supports_monotonic or setting.refined:
         limits.add("constrained")

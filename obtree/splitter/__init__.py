@@ -1,6 +1,6 @@
 """Splitters: classes that propose how to split a node."""
 
-from obtree.splitter.axis import AxisRandomSplitter, AxisSplitter
+from obtree.splitter.axis import AxisRandomSplitter, AxisSplitter, OneCategorySplitter
 from obtree.splitter.base import Splitter
 from obtree.splitter.co2 import CO2Splitter
 from obtree.splitter.direction import ConicSplitter, TwoProbeSplitter
@@ -18,6 +18,7 @@ __all__ = [
     "ConicSplitter",
     "DiscriminantSplitter",
     "OC1Splitter",
+    "OneCategorySplitter",
     "PythonSplitter",
     "RandomObliqueSplitter",
     "RotationSplitter",

@@ -92,3 +92,13 @@ cdef class AxisSplitter(Splitter):
                          const ScanLimits* limits, Cut* best) except -1 nogil
     cdef void write_plane(self, const NodeTask* task, idx_t j, uint32_t base, const Cut* best,
                           bint missing_left, SplitResult* out) noexcept nogil
+
+
+# ---- one_category.pxi --------------------------------------------------------------------------
+
+
+cdef class OneCategorySplitter(AxisSplitter):
+    cdef idx_t group_rows(self, idx_t n, uint32_t missing) noexcept nogil
+    cdef int cut_off(self, idx_t first, idx_t n_own, idx_t n, const ScanLimits* limits,
+                     Cut* best) except -1 nogil
+    cdef void keep_category(self, idx_t j, idx_t chosen) noexcept nogil

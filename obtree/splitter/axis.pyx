@@ -354,3 +354,4 @@ cdef class AxisSplitter(Splitter):
 
 
 include "axis_random.pxi"
+include "one_category.pxi"

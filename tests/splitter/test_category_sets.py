@@ -7,18 +7,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from obtree import ObliqueForestRegressor
+from obtree import ObliqueForestRegressor, ObliqueTreeRegressor
 from obtree.builder.rule import GrowthRule
 from obtree.criterion.registry import make_criterion
 from obtree.data.dataset import Dataset
 from obtree.data.targets import Targets
 from obtree.forest.grow import grow_trees
-from obtree.splitter import resolve_splitter
+from obtree.splitter import OneCategorySplitter, resolve_splitter
 from obtree.splitter.categories import CategoryRival
 from obtree.tree.category_sets import list_categories
 
 SPLITTERS = [
     "axis",
+    OneCategorySplitter,
     "axis_random",
     "random_oblique",
     "two_probe",
@@ -102,6 +103,60 @@ def test_no_set_is_better(criterion, seed, n, k, missing, weighted):
     best = min(losses)
     assert found <= best + 1e-9 * max(best, 1.0)
     assert tree.n_node_samples[1:].tolist() == [left.sum(), (~left).sum()]
+
+
+@pytest.mark.parametrize("criterion", ["squared_error", "gini", "absolute_error"])
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    n=st.integers(2, 40),
+    k=st.integers(2, 7),
+    missing=st.sampled_from([0.0, 0.2]),
+    min_samples_leaf=st.integers(1, 3),
+)
+def test_no_single_category_is_better(criterion, seed, n, k, missing, min_samples_leaf):
+    rng = np.random.default_rng(seed)
+    category = rng.permutation(50)[:k][rng.integers(0, k, n)].astype(float)
+    category[rng.random(n) < missing] = np.nan
+    y = rng.integers(0, 3, n) if criterion == "gini" else rng.normal(size=n)
+    y[:2] = 0, 1
+    tree = grow(
+        category[:, None],
+        y,
+        [True],
+        splitter=OneCategorySplitter(),
+        criterion=criterion,
+        max_depth=1,
+        min_samples_leaf=min_samples_leaf,
+    )
+    known = np.where(np.isnan(category), -1, category)
+    sides = [known == one for one in np.unique(known)]
+    sides = [s for s in sides if min(s.sum(), (~s).sum()) >= min_samples_leaf]
+    if tree.node_count == 1:
+        # Absolute errors need not become less.
+        assert not sides or criterion == "absolute_error"
+        return
+    left = tree.apply(category[:, None].astype(np.float32)) == tree.children_left[0]
+    assert any((left == s).all() or (left == ~s).all() for s in sides)
+    found = measure_spread(criterion, y[left]) + measure_spread(criterion, y[~left])
+    best = min(measure_spread(criterion, y[s]) + measure_spread(criterion, y[~s]) for s in sides)
+    assert found <= best + 1e-9 * max(best, 1.0)
+
+
+def measure_spread(criterion, y):
+    """Sum over rows of what the criterion calls an error."""
+    if criterion == "gini":
+        return len(y) - (np.unique(y, return_counts=True)[1] ** 2).sum() / len(y)
+    if criterion == "absolute_error":
+        return np.abs(y - np.median(y)).sum()
+    return len(y) * y.var()
+
+
+def test_columns_of_numbers_are_split_as_ever():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(100, 3)), rng.normal(size=100)
+    one = ObliqueTreeRegressor(splitter=OneCategorySplitter(), random_state=0).fit(X, y)
+    axis = ObliqueTreeRegressor(splitter="axis", random_state=0).fit(X, y)
+    np.testing.assert_array_equal(one.tree_.threshold, axis.tree_.threshold)
 
 
 def differ_clearly(category, y):
