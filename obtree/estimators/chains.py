@@ -214,16 +214,6 @@ class Booster:
             if products[0, 0] > 0.0:
                 self.gain = float((parts[:, None] * parts * products).sum() / products[0, 0])
 
-    def adopt(self, other):
-        """Take over what another one has found out about some of the rows.
-
-        Parameters
-        ----------
-        other : Booster
-        """
-        self.shares, self.gain = other.shares, other.gain
-        self.errors, self.seconds = other.errors, other.seconds
-
     def grow(self):
         """Grow one chain of each kind that has a share, on all rows.
 

@@ -81,11 +81,15 @@ class Member:
         """Begin behind the first trees, which are there already."""
         self.n_begun = self.n_skipped = n_trees
 
+    def begin_again(self):
+        """Forget the trees."""
+        self.trees, self.seeds, self.n_begun = [], [], 0
+
     def end_race(self, keep):
         """Go on with all rows; trees of the race stay if they saw as many as others will."""
         self._is_racing = False
         if not keep or self._forest.bootstrap is False:
-            self.trees, self.seeds, self.n_begun = [], [], 0
+            self.begin_again()
 
     def grow(self, plan, n_trees, n_threads, verbose=0):
         """Grow some trees more.

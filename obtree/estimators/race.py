@@ -125,28 +125,42 @@ class Race:
         self.outcome = Outcome(first, counts, first, np.diag(products))
         if can_sharpen(self._estimator, self._plan):
             residuals += self._sharpen(arena, residuals, SHARP_UNITS * unit)
-        if self._may_boost and (saw_all or self._plan.categorical is not None):
-            self.booster = Booster(self._estimator, arena.plan, self._entropy)
-            self.booster.judge(
-                residuals, self.outcome.fractions, arena.truth, arena.unit, arena.weight
-            )
         if saw_all:
+            self._judge_chains(arena, residuals, self.outcome.fractions)
             self._plan = arena.plan
         else:
             self._find_targets()
-            self._move_booster()
+        looks_again = not saw_all and self._plan.categorical is not None
+        if looks_again:
+            self._look_again()
         for member in self.members:
-            member.end_race(keep=saw_all)
+            member.end_race(keep=saw_all or looks_again)
 
-    def _move_booster(self):
-        """Let chains that were judged on some rows grow on all of them."""
-        if self.booster is None or not self.booster.shares.any():
-            return
-        if self._plan.dataset is None:
-            self._plan = self._plan.encode(self._n_threads)
-        judged = self.booster
-        self.booster = Booster(self._estimator, self._plan, self._entropy)
-        self.booster.adopt(judged)
+    def _look_again(self):
+        """Let the winners compete once more, with a few trees each that saw all rows.
+
+        A column of categories says more the more rows there are of each: on a part of the rows
+        settings that make little of it win too easily.
+        """
+        won = np.flatnonzero(self.outcome.fractions > 0.0)
+        members = [self.members[number] for number in won]
+        for member in self.members:
+            member.begin_again()
+        arena = Arena(self._plan, self._n_threads)
+        self._plan = arena.plan
+        residuals = self._run_stage(arena, members, MIN_UNIT)
+        products = measure_products(residuals, arena.weight)
+        costs = np.array([member.setting.cost for member in members])
+        fractions, errors = self.outcome.fractions.copy(), self.outcome.errors.copy()
+        fractions[won], errors[won] = choose_fractions(products, costs), np.diag(products)
+        self.outcome = dataclasses.replace(self.outcome, fractions=fractions, errors=errors)
+        self._judge_chains(arena, residuals, fractions[won])
+
+    def _judge_chains(self, arena, residuals, fractions):
+        """Find out whether boosted chains are worth it beside the mixture."""
+        if self._may_boost:
+            self.booster = Booster(self._estimator, arena.plan, self._entropy)
+            self.booster.judge(residuals, fractions, arena.truth, arena.unit, arena.weight)
 
     def _run_stage(self, arena, members, n_trees):
         """Let members grow trees, and return their residuals."""

@@ -18,6 +18,7 @@ from obtree import (
     save_model,
 )
 from obtree.data.categories import MAX_CATEGORIES, CategoryEncoder, find_categorical
+from obtree.estimators import race
 from obtree.estimators.io import describe_estimator, restore_estimator
 
 pandas = pytest.importorskip("pandas")
@@ -186,6 +187,50 @@ def test_boosted_chains_take_them():
     assert all(with_chains)
     assert np.isfinite(forest.predict_proba(frame)).all()
     assert forest.feature_importances_.sum() == pytest.approx(1.0)
+
+
+def draw_towns(n=1200, n_towns=40, seed=0):
+    """Towns with a level each, and a column of noise."""
+    rng = np.random.default_rng(seed)
+    town = rng.integers(0, n_towns, n)
+    frame = pandas.DataFrame({"town": [f"t{k}" for k in town], "noise": rng.normal(size=n)})
+    return frame, rng.normal(size=n_towns)[town] + 0.1 * rng.normal(size=n)
+
+
+def test_winners_of_a_race_on_some_rows_compete_on_all(monkeypatch):
+    frame, y = draw_towns()
+    monkeypatch.setattr(race, "MAX_ROWS", 80)
+    forest = ObliqueForestRegressor(20, random_state=0).fit(frame, y)
+    table = pandas.DataFrame(forest.race_)
+    # Two rows of a town say nothing, thirty of them all.
+    assert table["error"][table["fraction"] > 0.1].max() < 0.3
+    rows = {int(tree.tree_.n_node_samples[0]) for tree in forest.estimators_}
+    assert min(rows) > 0.5 * len(y)
+    assert len(forest.estimators_) == 20
+    other = ObliqueForestRegressor(20, n_jobs=2, random_state=0).fit(frame, y)
+    np.testing.assert_array_equal(forest.predict(frame), other.predict(frame))
+
+
+@pytest.mark.parametrize("bootstrap", ["auto", False])
+def test_a_warm_start_goes_on_where_the_second_look_ended(monkeypatch, bootstrap):
+    frame, y = draw_towns(400)
+    monkeypatch.setattr(race, "MAX_ROWS", 80)
+    # Too few trees for chains, which have to be there from the beginning.
+    params = {"bootstrap": bootstrap, "random_state": 0}
+    once = ObliqueForestRegressor(9, **params).fit(frame, y)
+    twice = ObliqueForestRegressor(4, warm_start=True, **params).fit(frame, y)
+    twice.set_params(n_estimators=9).fit(frame, y)
+    np.testing.assert_array_equal(once.predict(frame), twice.predict(frame))
+    if bootstrap is False:
+        assert {int(t.tree_.n_node_samples[0]) for t in once.estimators_} == {len(y)}
+
+
+def test_one_category_at_a_time_takes_part_where_there_are_categories():
+    forest = ObliqueForestRegressor(10, random_state=0).fit(FRAME, Y)
+    assert sum("one category" in name for name in forest.race_["setting"]) >= 2
+    numbers = FRAME[["size", "age"]]
+    forest = ObliqueForestRegressor(10, random_state=0).fit(numbers, Y)
+    assert not any("category" in name for name in forest.race_["setting"])
 
 
 @pytest.mark.parametrize("leaf", ["linear", "linear_gaussian"])
