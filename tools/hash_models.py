@@ -33,7 +33,13 @@ from sklearn.datasets import (
 
 import obtree
 from obtree.criterion.registry import CLASSIFICATION, REGRESSION
-from obtree.splitter import CO2Splitter, DiscriminantSplitter, OC1Splitter, RandomObliqueSplitter
+from obtree.splitter import (
+    CO2Splitter,
+    DiscriminantSplitter,
+    OC1Splitter,
+    OneCategorySplitter,
+    RandomObliqueSplitter,
+)
 from obtree.splitter.registry import available
 from obtree.tree.normal_form import form_to_state
 from obtree.tree.state import tree_to_state
@@ -101,6 +107,10 @@ def list_greedy():
     yield "axis-linear", True, True, {"leaf": "linear", "min_samples_leaf": 20}
     yield "axis-16-leaves", True, True, {"max_leaf_nodes": 16}
     yield "oc1-16-leaves", True, True, {"splitter": "oc1", "max_leaf_nodes": 16}
+    for name in ("axis", "axis_random", "random_oblique", "co2", "one_category"):
+        splitter = OneCategorySplitter() if name == "one_category" else name
+        params = {"splitter": splitter, "categorical_features": [0, 1]}
+        yield f"{name}-categories", True, True, params
     yield "axis-pruned", True, True, {"ccp_alpha": 0.01, "min_samples_leaf": 3}
 
 
