@@ -60,7 +60,7 @@ def add_parser(subparsers):
     parser.add_argument(
         "--splitter",
         help="how nodes are split; for estimators that improve a tree, how that is grown "
-        "(default: the estimator's own, axis for forest)",
+        "(default: the estimator's own, auto for forest: several race)",
     )
     parser.add_argument(
         "--n-estimators", type=int, help="trees (default: the estimator's own, 100 for forest)"
