@@ -41,7 +41,7 @@ PACKAGES = (
     "random_projection",
 )
 #: What else an object may be made of. Of NumPy and Python, skops itself trusts plain types only.
-MODULES = ("builtins", "numpy")
+MODULES = ("builtins", "numpy", "numpy.core._multiarray_umath")  # the last before NumPy 2
 #: Kinds of records of skops that make containers, plain values, arrays, types and objects.
 LOADERS = {
     "BytesNode",
@@ -60,6 +60,7 @@ LOADERS = {
 #: What skops does not trust by itself: a name of a type, and scores that only fitting calls.
 HARMLESS = [
     "numpy.dtype",
+    "sklearn.compose._column_transformer._RemainderColsList",  # before scikit-learn 1.7, a list
     *(
         f"{score.__module__}.{score.__name__}"
         for score in (
