@@ -277,7 +277,7 @@ def list_flips(name, score, x, y, w, n_classes=None, **limits):
     negative. Steps are float32 numbers; a row whose step is not finite stays where it is.
     """
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        step = (-score / x.astype(np.float64)).astype(np.float32).astype(np.float64)
+        step = (-(score + 0.0) / x.astype(np.float64)).astype(np.float32).astype(np.float64)
     moves = np.isfinite(step)
     between = list(pairwise(np.unique(step[moves])))
     if len(np.unique(np.signbit(step[moves & (step == 0)]))) == 2:

@@ -6,11 +6,15 @@ rows that pass through it, with the same impurity, weight and value.
 
 import numpy as np
 import pytest
+import sklearn
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from obtree.criterion.registry import CLASSIFICATION, REGRESSION
 from obtree.testing.growth import grow_tree
 from obtree.testing.reference import RATED, find_members, route_rows
+
+#: Older trees of absolute errors, and of missing values, do not always find the best split.
+BEFORE_1_8 = tuple(map(int, sklearn.__version__.split(".")[:2])) < (1, 8)
 
 SHARED = ["gini", "entropy", "log_loss", *(name for name in REGRESSION if name in RATED)]
 RULES = {
@@ -97,6 +101,8 @@ def test_every_criterion_and_rule(criterion, rule):
 def test_weights_and_outputs(criterion, weighted, n_outputs):
     if criterion == "friedman_mse" and n_outputs > 1:
         pytest.skip("the score of several outputs is not that of squared error")
+    if criterion == "absolute_error" and BEFORE_1_8:
+        pytest.skip("other splits are better than those of this scikit-learn")
     for seed in (1, 2):
         X, y, weight = draw_problem(criterion, n_outputs, weighted, seed)
         check(criterion, X, y, weight, min_samples_leaf=15)
@@ -104,6 +110,8 @@ def test_weights_and_outputs(criterion, weighted, n_outputs):
 
 @pytest.mark.parametrize("criterion", ["squared_error", "absolute_error", "poisson"])
 def test_zero_weights(criterion):
+    if criterion == "absolute_error" and BEFORE_1_8:
+        pytest.skip("other splits are better than those of this scikit-learn")
     X, y, weight = draw_problem(criterion, 1, weighted=True)
     weight[::5] = 0.0
     ours = grow_tree(X, y, criterion, sample_weight=weight, min_samples_leaf=15)
@@ -117,6 +125,8 @@ def test_zero_weights(criterion):
 
 @pytest.mark.parametrize("criterion", ["gini", "entropy", "squared_error"])
 def test_missing_values(criterion):
+    if BEFORE_1_8:
+        pytest.skip("other splits are better than those of this scikit-learn")
     X, y, weight = draw_problem(criterion, 1, weighted=True, seed=3)
     rng = np.random.default_rng(3)
     X[:, 0][rng.random(len(X)) < 0.2] = np.nan

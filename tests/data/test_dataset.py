@@ -166,8 +166,8 @@ def test_stored_zeros_are_zeros():
 
 def test_memory_follows_the_entries():
     # 2e9 cells, of which 2000 are stored.
-    matrix = sparse.random_array(
-        (100000, 20000), density=1e-6, format="csc", dtype=np.float32, rng=0
+    matrix = sparse.random(
+        100000, 20000, density=1e-6, format="csc", dtype=np.float32, random_state=0
     )
     assert Dataset(matrix).n_bytes < 3 * 2**20
 

@@ -130,7 +130,7 @@ def test_explicit_zeros_are_zeros():
 def test_columns_that_never_vary_are_not_used():
     """Of 100,000 columns 30 hold something; every one of them is found."""
     rng = np.random.default_rng(4)
-    X = sp.random_array((300, 30), density=0.3, rng=rng, dtype=np.float32).tocsc()
+    X = sp.csc_array(sp.random(300, 30, density=0.3, random_state=rng, dtype=np.float32))
     place = np.sort(rng.choice(100_000, size=30, replace=False))
     pointers = np.zeros(100_001, dtype=np.int64)
     pointers[place + 1] = np.diff(X.indptr)
