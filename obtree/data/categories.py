@@ -382,13 +382,6 @@ def _make_array(values):
     return array
 
 
-def _to_table(batch):
-    """Return a record batch of Arrow as a table, whose columns can be replaced."""
-    import pyarrow
-
-    return pyarrow.Table.from_batches([batch])
-
-
 def _replace_columns(X, replaced):
     """Return a table with other columns in the place of some."""
     if hasattr(X, "isetitem"):  # pandas
@@ -401,8 +394,6 @@ def _replace_columns(X, replaced):
         series = type(_take_column(X, 0))
         return X.with_columns([series(names[j], codes) for j, codes in replaced.items()])
     if hasattr(X, "column_names"):  # Arrow, whose tables consist of chunks
-        if not hasattr(X, "set_column"):  # batches before Arrow 15
-            X = _to_table(X)
         in_chunks = hasattr(X, "combine_chunks")
         for j, codes in replaced.items():
             X = X.set_column(int(j), X.column_names[j], [codes] if in_chunks else codes)
