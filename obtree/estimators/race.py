@@ -43,6 +43,7 @@ MIN_UNIT = 4
 MAX_UNIT = 7
 
 #: Most rows that the race looks at; trees of the race are part of the forest if there are no more.
+#: Where columns are categories, winners compete once more on all rows, and those trees are.
 MAX_ROWS = 10_000
 
 
